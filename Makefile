@@ -36,7 +36,7 @@ WARN	:= -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) -Wshadow -Wstrict-prot
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-# Coverage counters in the libraries, without which the fuzzers would not notice which code of the libraries an input reaches.
+# Put coverage counters into the libraries, too. Without them the fuzzers would not notice which code of the libraries an input reaches.
 ifeq ($(FUZZ),1)
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
@@ -44,7 +44,8 @@ endif
 OPT	?= $(if $(filter 1,$(SAN)),-Og,-O2)
 # The test programs themselves are compiled more often than they run, and optimising them takes as long as compiling them.
 TEST_OPT ?= $(if $(filter 1,$(SAN)),-O0)
-# Reports of the sanitizers need functions and lines. The types and variables of -g would cost a third of the compiler's time.
+# -g1 records functions and lines, which the reports of the sanitizers need. -g would also record types and variables, which would take
+# a third of the compiler's time.
 CFLAGS	?= $(if $(filter 1,$(SAN)),-g1,-g)
 # gold links the two hundred tests in half the time of the default linker. Debian 13 has it in a package of its own, which is not needed.
 ifeq ($(SAN)$(FUZZ),1)
@@ -163,7 +164,8 @@ $(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) $(KMOD_CFLAGS) -MMD -MP -c -o $@ $<
 $(O)/testobj/unit/kmod_%.o $(O)/testobj/unit/test_kmod_%.o: ALL_CFLAGS += $(KMOD_CFLAGS)
 test_shared += $(if $(filter kmod,$(test_folder)),$(kmod_objs))
-# The tests of src/verbs run the shared tests of the interface src/ca/ca.h over the same wire as the tests of ca_soft.
+# The tests of src/verbs share two parts with the tests of ca_soft: the tests of the interface src/ca/ca.h (tests/unit/ca_suite*.c), and
+# two HCAs that are connected in memory (tests/unit/ca_wire.c).
 test_shared += $(if $(filter verbs,$(test_folder)),$(patsubst tests/%.c,$(O)/testobj/%.o,$(wildcard tests/unit/ca_*.c)))
 
 define test_rule

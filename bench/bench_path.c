@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The data path in parts, for one payload size and CRC mode:
+ * Measures one part of the data path, for one payload size and one CRC mode:
  *
  *	bench_path encode|hop|decode|line1|line17 SIZE CRC PACKETS
  *

@@ -100,7 +100,7 @@ static void on_stage(void *ctx, const struct sm_sweep *sw, ns_t now)
 
 static const struct sm_events events = { .stage = on_stage };
 
-/* Run everything that is due now, then set the time to the next deadline. */
+/* Run everything that is due now, then advance the virtual time to the next deadline. */
 static void step(struct bench *b)
 {
 	timers_run(&b->timers, b->now);
@@ -479,7 +479,7 @@ static void one(const char *what, const struct sm_engine *engine, enum part part
 	built = lap(&since);
 	sm_start(b.sm, b.now);
 	sweep = until_up(&b);
-	if (file) { /* before the queries, because one_cable() starts further sweeps */
+	if (file) { /* print this now, because a later sweep overwrites .stage */
 		printf("    read %.0f ms, made %.0f ms; by stage:\n", loaded * 1e3, built * 1e3);
 		print_stages(&b);
 	}

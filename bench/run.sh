@@ -22,16 +22,16 @@ echo "machine: $(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 
 
 # Instructions per packet are computed from the difference of two runs, so that the cost of set-up cancels out.
 # callgrind does not support AVX-512, so CRCs are computed by the fastest implementation without AVX-512.
-collected() { # part size crc packets
+collected() { # PART SIZE CRC PACKETS: print the number of instructions of a run of bench_path
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$O/bench/bench_path" "$@" 2>&1 |
 		sed -n 's/.*Collected : //p'
 }
 
-per_packet() { # part size crc
+per_packet() { # PART SIZE CRC: print the number of instructions per packet
 	echo $((($(collected "$@" 12800) - $(collected "$@" 6400)) / 6400))
 }
 
-instructions() { # part size crc
+instructions() { # PART SIZE CRC: the same; the part "hop" is computed from two lines of switches
 	if [ "$1" = hop ]; then
 		echo $((($(per_packet line17 "$2" "$3") - $(per_packet line1 "$2" "$3")) / 16))
 	else

@@ -13,7 +13,7 @@ after 50 s, and dhcp after 75 s:
     dhcp, no-dhcp               start and end a DHCP client of this system, which sets no address: dhclient or udhcpc, or
                                 systemd-networkd on a device of type 32, which the first two do not support
     unload                      remove ib_ipoib, the kernel's driver
-    router, no-router           begin and end to route multicasts from and to the interface, as a multicast router does
+    router, no-router           begin and stop routing multicasts from and to the interface, as a multicast router does
 
 An exit status other than 0 means that the step was not done: 77 that this system cannot do the step, 78 that there is no interface NAME.
 

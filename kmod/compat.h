@@ -35,8 +35,8 @@
 #endif
 
 /*
- * Without CONFIG_TASKS_RCU, call_rcu_tasks() is the same as call_rcu(), so rcu_barrier() waits for
- * its callbacks.
+ * Wait for the callbacks of call_rcu_tasks(). Without CONFIG_TASKS_RCU, call_rcu_tasks() is the same
+ * as call_rcu(), for whose callbacks rcu_barrier() waits.
  */
 #ifdef CONFIG_TASKS_RCU
 #define uib_rcu_barrier_tasks() rcu_barrier_tasks()
@@ -52,8 +52,8 @@
 #endif
 
 /*
- * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace. In
- * newer kernels, ib_alloc_device has a parameter for this namespace.
+ * In exclusive mode (rdma system set netns exclusive) a device belongs to one network namespace.
+ * Newer kernels have ib_alloc_device_with_net(), which gets this namespace as a parameter.
  */
 #ifdef ib_alloc_device_with_net
 #define uib_alloc_device(net) ib_alloc_device_with_net(uib_dev, ibdev, net)

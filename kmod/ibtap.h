@@ -49,7 +49,7 @@ struct ibtap_header {
 };
 
 /* Flags of IBTAP_ATTACH */
-#define IBTAP_MULTI_QUEUE 0x1 /* several descriptors, each of them a queue of the device */
+#define IBTAP_MULTI_QUEUE 0x1 /* several descriptors, each with its own queue of the device */
 #define IBTAP_EXCLUSIVE 0x2 /* fail with EEXIST if the device exists */
 
 /*

@@ -33,8 +33,9 @@ static const u8 default_broadcast[IBTAP_ALEN] = {
 /* --- header */
 
 /*
- * Some programs use the destination of all ones as the broadcast address of every device, so such a destination is
- * replaced by the address of the broadcast group. Without a destination no header is written.
+ * Write the header of a frame. Some programs use the destination of all ones as the broadcast address of every device,
+ * so such a destination is replaced by the address of the broadcast group. Without a destination, the function writes
+ * zeros in its place, and returns a negative length, which means that the header is not complete.
  */
 static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned short type,
 			 const void *daddr, const void *saddr, unsigned int len)
@@ -163,8 +164,8 @@ static void tx_timeout(struct net_device *dev, unsigned int index)
 }
 
 /*
- * Called under a spin lock, so this function only notifies the owner, which then gets the groups by
- * IBTAP_GET_GROUPS.
+ * Called when the groups or flags of the device have changed. The caller holds a spin lock, so this
+ * function only notifies the owner, which then gets the groups by IBTAP_GET_GROUPS.
  */
 static void set_rx_mode(struct net_device *dev)
 {

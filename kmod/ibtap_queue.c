@@ -113,8 +113,8 @@ void ibtap_queue_detach(struct ibtap *tap, struct ibtap_queue *q)
 	}
 	RCU_INIT_POINTER(tap->queue[end], NULL);
 	/*
-	 * Wait until the stack has taken the frames that were written a moment ago. These frames still contain the
-	 * number of the last queue, and RPS would log a warning about a queue that does not exist.
+	 * Frames that were written a moment ago still contain the number of the last queue, which ceases to exist
+	 * below. Wait until the stack has taken these frames, because RPS would log a warning about such a number.
 	 */
 	if (end && tap->dev->reg_state == NETREG_REGISTERED)
 		synchronize_net();

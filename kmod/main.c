@@ -37,7 +37,7 @@ MODULE_LICENSE("Dual BSD/GPL");
 
 struct workqueue_struct *uib_wq;
 
-/* protects phase and at_load, and makes callers add one device at a time */
+/* protects phase and at_load; held while a device is added, so that devices are added one at a time */
 static DEFINE_MUTEX(add_lock);
 static enum { LOADING, LIVE, GOING } phase;
 static char *at_load; /* the value of the parameter "add" that was given to insmod */
@@ -395,8 +395,8 @@ static void remove_all(const struct net *net)
 	while ((dev = find(net, NULL))) {
 		remove(dev);
 		/*
-		 * If the registration of this device has just failed, the device stays in the list until add()
-		 * removes it. So repeat the loop until the list is empty.
+		 * remove() has no effect on a device whose registration has just failed. Such a device stays in
+		 * the list, and find() returns it again, until add() removes it. Let add() run meanwhile.
 		 */
 		cond_resched();
 	}

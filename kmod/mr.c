@@ -6,9 +6,9 @@
  * index. Local and remote key are equal.
  *
  * A posted work request has a reference to the region of each of its SGEs, so struct uib_mr exists until the work
- * request has completed. The memory of the region may be freed before that, so the copies that are running are counted
- * (.users). When uib_dereg_mr() returns, no copy runs and none can begin. Work requests that are still posted complete
- * with a local protection error.
+ * request has completed. The memory of the region may be freed before that. So .users counts the functions that copy
+ * octets to or from this memory at the moment. When uib_dereg_mr() returns, no such function runs and none can begin.
+ * Work requests that are still posted complete with a local protection error.
  */
 
 #include <linux/highmem.h>

@@ -143,8 +143,8 @@ static u16 class_port_info(u8 *data, bool set)
 
 	if (set)
 		/*
-		 * Refuse a Set of ClassPortInfo, which could change only TrapLID and other fields
-		 * of traps. This PMA sends no traps
+		 * Refuse a Set of ClassPortInfo, because the fields that it could change, such as
+		 * TrapLID, are about traps, and this PMA sends no traps
 		 */
 		return UIB_STATUS_BAD_ATTR;
 	memset(c, 0, sizeof(*c));

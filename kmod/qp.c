@@ -96,8 +96,9 @@ static void flush(struct uib_qp *qp)
 }
 
 /*
- * While the QP is in RTS, only this work item removes work requests from the send queue. A send that fails moves the
- * QP to SQE (IBTA 10.3.1), and later sends are flushed until the consumer sets RTS again.
+ * Send the packet of the oldest work request, without the lock. The work request stays in the send queue meanwhile: in
+ * RTS only this work item removes work requests from the queue. A send that fails moves the QP to SQE (IBTA 10.3.1),
+ * and later sends are flushed until the consumer sets RTS again. Return: false if there was nothing to send
  */
 static bool send_one(struct uib_qp *qp)
 {

@@ -214,7 +214,7 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 
 /*
  * Put the packet into the oldest posted receive. The first 40 octets of the buffer are for the GRH, even if the
- * packet has none.
+ * packet has none. *@fire becomes true if the caller must call uib_cq_fire().
  */
 static enum uib_counter receive(const struct rx *r, struct uib_qp *qp, u16 pkey_index, bool *fire)
 {
@@ -272,7 +272,7 @@ static enum uib_counter deliver_ucast(const struct rx *r)
 
 /*
  * Give a copy of the packet to every QP that is attached to the group. The packet counts as dropped
- * only if no QP had room for a copy.
+ * only if no QP accepted a copy.
  */
 static enum uib_counter deliver_mcast(const struct rx *r)
 {

@@ -11,7 +11,10 @@
 #include "uib.h"
 
 #define WIDTH_32 4 /* value of CounterWidth for counters of 32 bits */
-/* CounterMask0 to CounterMask4: each of the five counters can be any mandatory counter */
+/*
+ * CounterMask0 to CounterMask4, of 3 bits each, which is one octal digit. The value 1 means that the
+ * counter can be any mandatory counter
+ */
 #define MASKS_0_4 (011111u << 15)
 #define TICK_NS 4 /* length of a tick; the Tick field is 0, which means 4 ns */
 

@@ -164,7 +164,7 @@ static u32 changes(const struct uib_port *p, const struct ib_port_info *i)
 	return ev;
 }
 
-/* Apply the fields that name the managers of the port, and its addresses */
+/* Apply the fields about management: M_Key, GID prefix, LIDs, traps, and the counters of violations */
 static void apply_address(struct uib_port *p, const struct ib_port_info *i)
 {
 	p->mkey = be64_to_cpu(i->mkey);

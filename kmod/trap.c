@@ -86,9 +86,8 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 }
 
 /*
- * Tell whether the notice of a slot is due. If the notice is due, @ret gets a copy of the slot, which the caller must
- * send now.
- * @next is lowered to the next time at which the slot is due.
+ * Tell whether the notice of a slot is due. If it is, @ret gets a copy of the slot, whose notice the caller must send
+ * now. If the slot is due again before *@next, *@next becomes that time.
  */
 static bool take_due(struct uib_traps *t, struct uib_trap *slot, struct uib_trap *ret,
 		     unsigned long *next)

@@ -320,8 +320,8 @@ enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr 
  */
 enum uib_counter uib_link_heard(struct uib_link *l, const union uib_addr *from);
 /*
- * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState demands, after @delay or when
- * uib_link_retrain_now() reports that the answer to the Set(PortInfo) has been sent
+ * uib_link_retrain() - Take the link down as PortInfo:PortPhysicalState demands: after @delay, or
+ * earlier if uib_link_retrain_now() reports that the answer to the Set(PortInfo) has been sent
  */
 void uib_link_retrain(struct uib_link *l, unsigned long delay);
 void uib_link_retrain_now(struct uib_link *l);

@@ -15,7 +15,10 @@ struct uib_dev;
 #define UIB_MAX_CQE (1 << 18)
 #define UIB_MAX_MR (1 << 20)
 #define UIB_FIRST_QPN 0x40
-/* The key with which a consumer in the kernel names any kernel address. Index 0 of the table of regions is never used. */
+/*
+ * The key with which a consumer in the kernel names any kernel address. No region has this key,
+ * because its index would be 0, and index 0 of the table of regions is never used.
+ */
 #define UIB_LOCAL_DMA_LKEY 1
 
 /*

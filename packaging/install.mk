@@ -77,8 +77,8 @@ uninstall:
 	$(Q)for d in $(DESTDIR)$(pkglibdir)/* $(DESTDIR)$(pkglibdir) $(DESTDIR)$(includedir)/uipoib; do \
 		[ ! -d "$$d" ] || rmdir --ignore-fail-on-non-empty "$$d"; done
 
-# The source of this commit as an archive. The same commit gives the same octets on every machine, because `git archive` sorts the
-# files and takes their time from the commit, and gzip is told to store neither name nor time.
+# The source of this commit as an archive. The same commit gives the same octets on every machine: `git archive` sorts the files and
+# takes their time from the commit, and gzip is told to store neither name nor time.
 dist_name = uipoib-$(VERSION)
 dist:
 	@git rev-parse --git-dir >/dev/null 2>&1 || { echo "make dist: this folder is not a git repository" >&2; exit 2; }

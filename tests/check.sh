@@ -87,7 +87,7 @@ tap_log() {
 # this function, in a subshell, because the bound applies to the calling shell from then on.
 unit_log() { ulimit -S -t 300 && TEST_TIMEOUT=1800 tap_log "$@"; }
 
-# one, tap NAME CMD...: run a step and record it; return the status of CMD. Both use now().
+# one NAME CMD..., tap NAME CMD...: run CMD by one_log or tap_log, record the result under NAME, and return the status of CMD
 now() {
 	local how=$1 name=$2 start=$SECONDS status before
 	shift 2
@@ -337,9 +337,9 @@ run_guests() {
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
 #	waits	scripts with virtual machines that wait most of the time, also as many at a time as there are processors
-# Virtual machines begin when the lane system is empty, because the kernel of a virtual machine that gets a fifth of a processor
-# loses packets of a test by its own time-outs, and because the hooks of the conformance suite run into their time-outs while
-# virtual machines run. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
+# Virtual machines begin when the lane system is empty, for two reasons. The kernel of a virtual machine that gets only a fifth of a
+# processor loses packets of a test by its own time-outs. And while virtual machines run, the hooks of the conformance suite run into
+# their time-outs. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
 declare -A queue
 run_lanes() {
 	local lane

@@ -36,7 +36,7 @@ static inline unsigned int rig_lid(const struct chk_fabric *f, const char *name)
 	return n->port[n->sw ? 0 : 1].lid;
 }
 
-/* rig_route() - Change one entry of a switch's LFT */
+/* rig_route() - Change the LFT of switch @sw: packets to node @to leave by @port */
 static inline void rig_route(struct chk_fabric *f, const char *sw, const char *to, uint8_t port)
 {
 	assert_int_equal(chk_set_lft(f, rig_node(f, sw)->sw, rig_lid(f, to), port), 0);

@@ -88,7 +88,7 @@ struct fake_sa {
 	uint8_t last[MAD_LEN];
 	struct ib_mcmember_rec last_join;
 	struct ib_path_rec last_path;
-	struct mad_addr last_to;
+	struct mad_addr last_to; /* address to which the client sent its last request */
 	struct sa_reply *replies; /* answers that have not arrived at the client yet */
 	struct sa_sidr sidr;
 	/* If not NULL, this function may change each answer before it is sent. */

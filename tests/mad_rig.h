@@ -4,7 +4,8 @@
 
 /*
  * Two MAD endpoints, with LIDs 1 and 2, joined by a wire on virtual time. A MAD arrives a
- * millisecond after it was sent. A filter sees each MAD before that, and may lose or change it.
+ * millisecond after it was sent. A filter sees each MAD when the MAD is sent, and may lose or change
+ * it.
  */
 
 #include <errno.h>

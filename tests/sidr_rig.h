@@ -26,10 +26,7 @@ struct sidr_rig {
 	struct sac *sac;
 	struct sac_port port;
 	struct mad_agent *sa;
-	/*
-	 * ServiceRecords of the SA, statuses of its answers, and numbers of requests that it
-	 * received.
-	 */
+	/* ServiceRecords that the SA has */
 	struct ib_service_rec rec[SIDR_RIG_SERVICES];
 	unsigned int nrecs;
 	/*
@@ -39,6 +36,7 @@ struct sidr_rig {
 	uint16_t service_status, path_status;
 	/* The only P_Key for which the SA has a path; 0: the SA has a path for every P_Key. */
 	uint16_t path_pkey;
+	/* numbers of requests that the SA received, by kind */
 	unsigned int service_asks, path_asks, registers, deletes;
 	struct ib_service_rec registered; /* record of the last Set */
 	uint64_t delete_mask; /* component mask of the last Delete */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The kernel answers pings of all namespaces by one socket for each CPU (since Linux 5.18, net/ipv4/icmp.c). Answers to a neighbour
- * that is not resolved wait in a queue for up to 3 s, and their memory counts for that socket. So one namespace whose
- * neighbour is silent can make the pings of all others unanswered. Each CPU has its own socket, so this program stays on one CPU.
+ * The kernel answers the pings of all namespaces by one socket for each CPU (since Linux 5.18,
+ * net/ipv4/icmp.c). Answers to a neighbour that is not resolved wait in a queue for up to 3 s, and
+ * their memory counts for that socket. So if a neighbour of one namespace is silent, the socket can
+ * be out of memory, and the kernel then answers no ping in any namespace. Each CPU has its own
+ * socket, so this program stays on one CPU.
  */
 
 #include <arpa/inet.h>

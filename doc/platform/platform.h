@@ -126,7 +126,7 @@ static inline bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* A netlink request that consists of a link's header and the attributes put after it. */
+/* An rtnetlink request about a link: its headers, and the attributes that link_req_put() appends. */
 struct link_req {
 	struct nlmsghdr nlh;
 	struct ifinfomsg ifi;
@@ -142,7 +142,8 @@ static inline void link_req_init(struct link_req *r, unsigned short type, unsign
 }
 
 /*
- * Open an attribute with @len octets of content; a nested attribute grows by what is put after it.
+ * Append an attribute with @len octets of content. If it is a nested attribute, the attributes that
+ * are appended until link_req_close() belong to it.
  */
 static inline struct rtattr *link_req_put(struct link_req *r, unsigned short type, const void *data,
 					  size_t len)

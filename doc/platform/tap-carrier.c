@@ -3,7 +3,8 @@
 /*
  * TUNSETCARRIER sets the carrier that the kernel shows, and needs no capability. The carrier
  * changes at once. IFF_RUNNING and the queueing discipline follow some time later. If the carrier
- * is set before the interface is set up, they are there as soon as the interface is up.
+ * is set before the interface is set up, IFF_RUNNING and the queueing discipline are there as
+ * soon as the interface is up.
  */
 
 #include <linux/ethtool.h>

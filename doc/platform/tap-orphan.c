@@ -2,8 +2,8 @@
 
 /*
  * A TAP keeps its namespace alive. When nothing else refers to the namespace any more, as after `ip
- * netns del`, writes to the TAP still succeed and lead nowhere, so the TAP's owner has to watch the
- * name (netns_check(), netns_watch()). If the interface itself was deleted, reads and writes
+ * netns del`, writes to the TAP still succeed, but lead nowhere. So the TAP's owner has to watch the
+ * name of the namespace (netns_check(), netns_watch()). If the interface itself was deleted, reads and writes
  * fail with EBADFD.
  */
 

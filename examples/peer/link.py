@@ -39,7 +39,8 @@ class Link:
             self.changed(state == "up")
 
     def go_silent(self, seconds=SILENCE):
-        """Send nothing for some time, so that the other end sees the link drop, too: at the start, after a Set to Down or Polling, after a loss."""
+        """Send nothing for SECONDS (0: for ever), so that the other end sees the link drop, too. This happens at the start, after a Set of the port
+        to Down, Polling or Disabled, and when the other end was silent for too long."""
         self.timers.stop(self.silence)
         self.timers.stop(self.watch)
         for queue in self.queues:

@@ -33,7 +33,8 @@ class Hca:
             self.ipoib.port_changed(False)
 
     def send(self, p):
-        """Send a packet with the VL of its SL and the port's LID. VL15 may be sent in any state but Down, other VLs only in Active."""
+        """Send a packet with the VL of its SL and the port's LID. Packets of VL15 may be sent in any state but Down, others only
+        in Active."""
         if p.vl != 15:
             p = p._replace(vl=self.sma.vl(p.sl), slid=self.sma.lid)
             if self.sma.state != ACTIVE or p.vl == 15:

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Golden outputs: the script compares the output of tools about ib0 with the files in golden/. The fabric that uipoib
-# vm makes for itself gives the same GUIDs, LIDs and addresses in each run, so nothing has to be replaced in the
-# outputs but the QPN in the link-layer address and numbers that depend on the kernel. The script runs itself in a VM.
+# Golden outputs: the script compares the output of tools about ib0 with the files in golden/. The fabric that `uipoib
+# vm` makes for itself gives the same GUIDs, LIDs and addresses in each run. So the script replaces in the outputs only
+# the QPN in the link-layer address, and numbers that depend on the kernel. The script runs itself in a VM.
 #
 #	sh examples/vm/golden.sh			exit status 0 if the outputs are those of the files
 #	sh examples/vm/golden.sh make			write the files

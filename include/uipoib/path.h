@@ -64,7 +64,7 @@ struct ipoib_path;
  *	EADDRNOTAVAIL	the address is unspecified, loopback, multicast or 255.255.255.255, so it does not belong to one node
  *
  * The interface or the fabric fails:
- *	ENODEV the instance has no interface with the given name, or has several; or the interface was removed
+ *	ENODEV		the instance has no interface with the given name, or has several; or the interface was removed
  *	ETIMEDOUT	the SA did not answer in time, or answered each request with the status "busy"
  *	ENETDOWN	no SA can be reached, or the network device is down
  *

@@ -98,7 +98,7 @@ struct ca_send_queue {
 
 struct ca_notify {
 	void (*event)(void *ctx, enum ca_event ev, ns_t now);
-	/* Called when the receive queue of an armed QP is no longer empty. */
+	/* Called once after ca_arm() has returned true, when a packet has arrived at the QP. */
 	void (*ready)(void *ctx, struct ca_qp *qp);
 	/*
 	 * Called when packets have left a send queue that was stalled. May be NULL
@@ -146,8 +146,8 @@ struct ca {
 	bool csum;
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	/*
-	 * file descriptor to poll; -1 if the backend reports events only by .notify, as the
-	 * software HCA does
+	 * file descriptor that becomes readable when ca_dispatch() has to be called; -1 if the
+	 * backend calls the functions of .notify without it, as the software HCA does
 	 */
 	int fd;
 };

@@ -17,7 +17,10 @@
 #define WRITER_TIME \
 	NS_SEC(5) /* longest time for which an instance waits for writers when it starts, and when it ends */
 
-/* Beginning of the comment of a packet that was captured without its headers */
+/*
+ * Beginning of the pcapng comment for a packet whose headers were not captured but made
+ * (verbs/verbs.h)
+ */
 #define MADE "headers made from "
 
 void capfiles_init(struct capfiles *fs, struct loop *loop)

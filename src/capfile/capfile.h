@@ -43,9 +43,13 @@ struct capfile {
 	struct list link; /* link in capfiles.list */
 	struct capfiles *files;
 	struct log_sink log; /* log of the owner, with the name of this capture */
-	struct fabric *fabric; /* NULL: the packets are those of .ca */
+	/* fabric whose packets are captured; NULL: the packets of the port .ca are captured */
+	struct fabric *fabric;
 	const char *fabric_name; /* name of .fabric */
-	/* port of the kernel whose packets are captured; NULL after it was closed */
+	/*
+	 * port verbs:DEVICE/PORT whose packets are captured; NULL if .fabric is set, or after the
+	 * port was closed
+	 */
 	struct ca *ca;
 	struct verbs_tap tap; /* watcher that .ca calls for each packet (verbs/verbs.h) */
 	unsigned int source; /* number of .ca as a source of the capture (capture_add_source()) */
@@ -72,7 +76,7 @@ struct capfile {
 	char path[256];
 	/* port whose link is captured, as NODE/PORT, or "verbs:DEVICE/PORT"; "" to capture at all end ports */
 	char what[FABRIC_NAME_MAX + 16];
-	int error; /* error of the file */
+	int error; /* first error of the file or the socket, -errno; 0: none */
 	uint8_t *buf;
 	size_t size; /* octets of room in .buf */
 	size_t done, len; /* the octets from buf[done] to buf[len - 1] wait to be sent */
@@ -99,8 +103,8 @@ struct capfile_at {
 	struct fabric *fabric;
 	const char *link;
 	/*
-	 * If .fabric is NULL, the capture records the packets that the queue pairs of interfaces on
-	 * this port of the kernel send and receive
+	 * If .fabric is NULL, the capture records the packets that the queue pairs of interfaces
+	 * send and receive on this port verbs:DEVICE/PORT
 	 */
 	struct ca *ca;
 };
@@ -113,8 +117,8 @@ void capfiles_init(struct capfiles *fs, struct loop *loop);
  * @path:	name of the file, "-" for standard output; the format is pcap if all packets of a fabric are captured
  *	and the name does not end in .pcapng, otherwise pcapng
  *
- * Waits until the writer has written the first octets. Return: 0; -EEXIST: another capture writes
- * to @path; -errno, with a message in @err
+ * Waits, at most five seconds, until the writer has written the first octets. Return: 0; -EEXIST:
+ * another capture writes to @path; -errno, with a message in @err
  */
 int capfile_open(const struct capfile_at *at, const char *path, struct capfile **ret,
 		 char err[CAPFILE_ERR_MAX]);
@@ -131,7 +135,8 @@ int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struc
 		    char err[CAPFILE_ERR_MAX]);
 
 /**
- * capfile_stop() - Stop recording, and end the capture when its writer has written all records
+ * capfile_stop() - Stop recording, and end the capture when its writer has written all records. A
+ * capture whose client reads the socket itself ends at once
  * @done:	called at the end, with 0 or the first error, unless capfile_forget() was called; @c is freed
  *		after the call
  *
@@ -148,13 +153,14 @@ void capfile_forget(struct capfile *c);
 int capfile_close(struct capfile *c);
 
 /*
- * capfile_close_all() - End all captures of a fabric, or all captures of ports if @f is NULL, and wait, at most five
- * seconds, for the writers of regular files
+ * capfile_close_all() - End all captures of the fabric @f; if @f is NULL, end the captures of all
+ * ports verbs:DEVICE/PORT. Wait, at most five seconds, for the writers of regular files
  */
 void capfile_close_all(struct capfiles *fs, const struct fabric *f);
 
 /*
- * capfile_port_gone() - Stop the captures of a port that is about to be closed; their writers write the remaining records.
+ * capfile_port_gone() - Stop the captures of the port @ca, which the caller is about to close;
+ * their writers write the remaining records.
  * @ca may be NULL
  */
 void capfile_port_gone(struct capfiles *fs, const struct ca *ca);

@@ -74,8 +74,8 @@ static uint8_t entry(const struct chk_node *n, unsigned int lid)
 }
 
 /*
- * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived, if @n loses them
- * (which this function records), or if the table of @n was not read
+ * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived,
+ * if @n loses them (which this function records), or if the LFT of @n was not read
  */
 static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 {

@@ -24,7 +24,10 @@ static unsigned int most_lanes(unsigned int widths)
 	return most;
 }
 
-/* Speeds as one mask in the order of their rates: SDR, DDR, QDR, FDR, EDR, HDR, NDR, XDR */
+/*
+ * Names of the speeds in the order of their rates. Bit k of the mask that speeds() makes stands for
+ * speed_names[k + 1]
+ */
 static const char *const speed_names[] = { "none", "SDR", "DDR", "QDR", "FDR",
 					   "EDR",  "HDR", "NDR", "XDR" };
 

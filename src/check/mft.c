@@ -9,7 +9,8 @@
  * the switches at both ends send. The switches that are connected by such links are called an
  * island. An island must be a tree; otherwise packets circle in it. A link over which only one
  * switch sends leads from one island to another. OpenSM uses such links to connect switches whose
- * members only send. Every island must lead to the island with the receivers.
+ * members only send. All receivers must be in one island, and packets must not circle between
+ * islands.
  */
 
 struct island {
@@ -245,7 +246,11 @@ static void split(struct tree *t, const struct island *a, const struct island *b
 		other);
 }
 
-/* Packets of every island must end in the island that has the receivers. */
+/*
+ * Report packets that circle between islands. Report a second island with receivers, too: packets
+ * go from one of the two islands to the other at most in one direction, so some packets do not
+ * reach all receivers.
+ */
 static void islands(struct tree *t)
 {
 	const struct island *seen = NULL;

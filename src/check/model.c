@@ -209,8 +209,8 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s)
 	struct chk_silence *last = f->nsilences ? &f->silence[f->nsilences - 1] : NULL, *v;
 
 	/*
-	 * The blocks of one table are requested one after the other, so it is enough to compare a
-	 * new failure with the last entry.
+	 * The blocks of one table (LFT, MFT, P_Key table ...) are requested one after the other, so
+	 * it is enough to compare a new failure with the last entry.
 	 */
 	if (last && last->node == s->node && last->port == s->port && last->attr == s->attr &&
 	    last->status == s->status && last->pma == s->pma && last->behind == s->behind) {

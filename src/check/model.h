@@ -62,10 +62,10 @@ struct chk_port {
 	/* P_Key table with .npkeys entries; an entry that is 0 is empty. NULL: not read */
 	uint16_t *pkeys;
 	uint16_t npkeys;
-	bool pkeys_gaps; /* a part of the table was not read */
+	bool pkeys_gaps; /* a part of the P_Key table was not read */
 	/*
 	 * VL on which packets of each SL leave by this port. A switch has a row for each ingress
-	 * port (0 to .nports), a CA has one row. CHK_NO_VL or NULL: not read
+	 * port, 0 to chk_node.nports; a CA has one row. CHK_NO_VL or NULL: not read
 	 */
 	uint8_t (*sltovl)[16];
 	struct chk_counters *counters; /* NULL: not read */
@@ -80,7 +80,7 @@ struct chk_switch {
 	 */
 	uint8_t *lft;
 	uint32_t lft_len;
-	bool lft_gaps; /* a part of the table was not read */
+	bool lft_gaps; /* a part of the LFT was not read */
 	/*
 	 * bit masks of the egress ports of the first .mft_len MLIDs, from 0xc000 on; further MLIDs
 	 * have none
@@ -88,7 +88,7 @@ struct chk_switch {
 	uint64_t (*mft)[4];
 	uint32_t mft_len;
 	bool mft_known; /* the MFT was read */
-	bool mft_gaps; /* a part of the table was not read */
+	bool mft_gaps; /* a part of the MFT was not read */
 };
 
 struct chk_node {

@@ -114,8 +114,8 @@ static void set_mtu(struct smp_port_info *pi, unsigned int code)
 }
 
 /*
- * Send a Set that the DUT has to refuse, and judge that the answer has status 0x1C (invalid field
- * value) and that PortInfo is unchanged
+ * Send a Set(PortInfo) that the DUT has to refuse. Judge that the answer has status 0x1C (invalid
+ * field value), that the port is still in Init, and that its LID is unchanged
  */
 static void refused(struct run *r, void (*change)(struct smp_port_info *pi, unsigned int arg),
 		    unsigned int arg)

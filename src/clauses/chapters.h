@@ -20,8 +20,9 @@ extern const struct conform_chapter chapter_sidr, chapter_sidr_group, chapter_ib
 extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_end;
 
 /*
- * Ids of the cases that check whether the DUT answers pings of peers; each kind of profile has one of these cases.
- * A case that pings lists these ids in .after.
+ * Ids of the cases that check whether the DUT answers pings of peers. Each profile has one of the
+ * three cases: R25 for ARP, V10/ns for Neighbour Discovery, P16/request for IBARP. A case that
+ * pings lists all three in its .after; cases that the profile does not have are ignored.
  */
 #define REACHED "R25 V10/ns P16/request"
 
@@ -29,26 +30,31 @@ extern const struct conform_chapter chapter_hld, chapter_hld_pkeys, chapter_hld_
 
 /*
  * join_mgid_octets() - Judge @n octets of the MGID in the first join that the DUT sends in this
- * run. @off is the offset of the first of these octets; only the bits in @mask are compared
+ * run. @off is the offset of the first of these octets in the MGID. Of each octet, only the bits in
+ * @mask are compared
  */
 void join_mgid_octets(struct run *r, unsigned int off, unsigned int n, uint8_t mask,
 		      const char *what);
 /*
- * join_of_unfit() - Before the right broadcast group exists, offer a broadcast group that the DUT
- * cannot use. The DUT must not send any data. The verdict is given when the DUT tries to join
- * again. @spoil makes the group unusable.
- * @why:	clause for the message, in the form "the ... of the group ..."
+ * join_of_unfit() - Judge that the DUT sends no data while the only broadcast group is one that it
+ * cannot use. The function creates this group, waits until the DUT has joined it, and gives the
+ * verdict when the DUT tries to join again. Then it deletes the group.
+ * @spoil:	makes the group unusable
+ * @why:	what is wrong with the group, for a message "the DUT sent a packet, though ..."
  */
 void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const char *why);
 void join_of_another_pkey(struct run *r);
 /*
- * The functions from here on that take a packet @s are for conform_case.watch. encap_qkey() expects
- * the Q_Key that struct world_wire of the profile demands.
+ * encap_qkey() - For watch(): judge that a packet has the right Q_Key, which struct world_wire of
+ * the profile determines
  */
 void encap_qkey(struct run *r, const struct seen *s);
 /* Case: the DUT ignores the reserved field of the encapsulation header in received packets */
 void encap_reserved_received(struct run *r);
-/* Two cases: packets as long as the IP MTU arrive whole, and the DUT fragments longer packets at the IP MTU */
+/*
+ * Two cases: the DUT answers a ping as long as the IP MTU by one whole packet, and fragments its
+ * answer to a longer ping
+ */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
 /*
@@ -63,20 +69,22 @@ void encap_fragments(struct run *r);
  */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /*
- * nd_advertisement() - Wait for a Neighbour Advertisement of the DUT's address, with an option.
- * Return: NULL if none came; then the case has a verdict
+ * nd_advertisement() - Let a new peer solicit the DUT's IPv6 address (nd_solicit()). Return: the
+ * advertisement, which has room for an option of 24 octets; NULL if none came, or if it is too
+ * short; then the case has a verdict
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
  * nd_solicits() - Ping the DUT from a peer that is new to the DUT. The DUT has to send a Neighbour
  * Solicitation for the peer's address to the solicited-node group of this address.
- * @judge: judges the option of the solicitation; the option must have the type @type
+ * @judge:	judges the option of this solicitation; its parameter @type is the type that the
+ *		option has to have
  */
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
 void nd_solicits(struct run *r, nd_judge_option *judge);
 /*
- * nd_has_address() - Tell whether the DUT has this address, which means that it has joined the
- * solicited-node group of the address and answers solicitations for the address
+ * nd_has_address() - Tell whether the DUT has the address that consists of @prefix and @iid: the
+ * DUT has joined the solicited-node group of the address, and answers solicitations for the address
  */
 bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
 /*
@@ -93,18 +101,20 @@ void join_never_creates(struct run *r, const struct seen *s);
  */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*
- * rereg_now() - Delete the DUT's registrations from the SA, ask the DUT to register again, and call
- * mark(). Return: NULL if the DUT did not answer; then the case has a verdict
+ * rereg_now() - Call mark(), delete the DUT's registrations from the SA, and ask the DUT to register
+ * again by a Set(PortInfo) with ClientReregister. Return: the DUT's answer to this Set; NULL if none
+ * came; then the case has a verdict
  */
 const struct seen *rereg_now(struct run *r);
 /*
- * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table to @pkey, and all other entries to 0.
+ * rereg_set_pkey() - Set entry 0 of the DUT's P_Key table to @pkey, and entries 1 to 31 to 0.
  * Return: false if the DUT refused this; then the case has a verdict
  */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
 /*
- * rereg_ping_until() - After a change, ping the DUT until it sends an answer that @good accepts, or until the longest
- * time has passed that the DUT may need to notice the change
+ * rereg_ping_until() - After a change, ping the DUT until it sends an answer that @good accepts, or
+ * until the longest time has passed that the DUT may need to notice the change. Return: the answer
+ * to the last ping, which @good may have refused; NULL if none came; then the case has a verdict
  */
 const struct seen *rereg_ping_until(struct run *r,
 				    bool (*good)(const struct run *r, const struct seen *s));

@@ -35,13 +35,13 @@ static void lease(struct run *r)
 		return;
 	}
 	/*
-	 * A DHCPDISCOVER shows that the client was started, whether or not the hook program's step
-	 * has ended.
+	 * A DHCPDISCOVER shows that the hook program has started the client. So if the step of the
+	 * hook program has not ended in time, that is no excuse for a missing DHCPREQUEST.
 	 */
 	asked = seen_since(r, dhcp_is, &discover);
 	if (asked)
 		r->hook_time = NS_NEVER;
-	/* A client that was started late gets the time for one repetition, too. */
+	/* If the client was started late, wait until it has had time to repeat its DHCPDISCOVER. */
 	if (asked && asked->at + WORLD_LONGEST > r->w->now &&
 	    expect(r, dhcp_is, &request, asked->at + WORLD_LONGEST - r->w->now))
 		check(r, true, NULL, "the lease is taken");

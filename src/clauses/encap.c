@@ -189,7 +189,10 @@ void encap_reserved_received(struct run *r)
 	p->reserved = 0;
 }
 
-/* Make the DUT send an echo of @ip_len octets to a peer that the DUT has not seen, with or without a GRH */
+/*
+ * Ping the DUT with @ip_len octets from a peer that the DUT has not seen. The pings have a GRH if
+ * @grh is true. Judge the length of the answer
+ */
 static void ping(struct run *r, bool grh, size_t ip_len, const char *what)
 {
 	struct world_peer *p = world_peer(r->w);

@@ -79,7 +79,8 @@ static void only_joins(struct run *r, const struct seen *s)
 }
 
 /*
- * Judge that the DUT sends nothing before it has joined, because the driver registers the device only after the join.
+ * Judge that the DUT sends nothing with the second P_Key before the SA has granted the join of the
+ * second broadcast group, because the driver registers the network device only after this join.
  */
 static void nothing_before(struct run *r, const struct seen *s)
 {
@@ -311,9 +312,9 @@ static void gone(struct run *r)
 }
 
 /*
- * The SM puts a P_Key that is in the DUT's list and a P_Key that is not in the list into the P_Key
- * table together. When the interface of the first P_Key works, the DUT has had enough time to make
- * an interface for the second.
+ * The DUT has a configured list of P_Keys (--pkey-list). The SM writes two P_Keys into the port's
+ * P_Key table at the same time: one that is in the list, and one that is not. When the interface of
+ * the first P_Key works, the DUT has had enough time to make an interface for the second, too.
  */
 static void list_of_pkeys(struct run *r)
 {

@@ -222,7 +222,10 @@ static void own_qkey(struct run *r)
 
 /* --- other formats of messages that the DUT has to accept */
 
-/* Shorten a request to the format that contains the first word of each GID only once */
+/*
+ * Write an IBARP request in the shorter format. The draft draws the first 4 octets of each GID
+ * twice, and the shorter format has these octets only once
+ */
 static size_t single(uint8_t *p, const struct world *w, const struct world_peer *peer)
 {
 	uint8_t both[IBARP_OCTETS];

@@ -196,7 +196,10 @@ void join_of_unfit(struct run *r, void (*spoil)(struct world_group *g), const ch
 		s = seen_since(r, is_data, NULL);
 		check(r, !s, s, "the DUT sent a packet, though %s", why);
 	}
-	/* The SA deletes the group and creates it again, as an SM may do, so every member has to join once more. */
+	/*
+	 * Delete the unusable group, so that later cases can create a right one, and make the DUT
+	 * join again.
+	 */
 	g->exists = false;
 	g->dut_state = 0;
 	if (r->w->dut.port.cap_mask & SMP_CAP_IS_CLIENT_REREG)

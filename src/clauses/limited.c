@@ -56,8 +56,10 @@ static bool is_from_full(const struct run *r, const struct seen *s)
 }
 
 /*
- * Make the DUT a full member again. Data keeps its order, so after an answer with the P_Key 0xffff no packet with 0x7fff
- * can be under way any more. If the DUT's answers do not change within 18 s, clause R3 judges its next packet
+ * Make the DUT a full member again, and wait up to 18 s for an answer with the P_Key 0xffff. Data
+ * packets keep their order, so after this answer no packet with 0x7fff can be under way any more,
+ * and 0x7fff becomes wrong again. If no answer had 0xffff, make the DUT send one more packet: the
+ * case R3, which sees all packets, fails because of it
  */
 static void end(struct run *r)
 {

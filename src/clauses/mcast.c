@@ -129,8 +129,8 @@ static void moves(struct run *r)
 		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
 		/*
-		 * When the longest back-off has passed, one more packet is sent, which is the last
-		 * one.
+		 * The DUT may use the new group only after its longest back-off. So the first packet
+		 * after that time is the last one, and decides.
 		 */
 		last = r->w->now >= deadline;
 	}

@@ -44,7 +44,7 @@ static void created_alike(struct run *r, const struct seen *s)
 	struct sa_mad q;
 	ib_gid bcast;
 
-	/* A Set that names a Q_Key can create the group; a Set without a Q_Key can only join it. */
+	/* A Set with a Q_Key can create the group; a Set without a Q_Key can only join it. */
 	if (!sa_join_decode(s, &q, &m) || !NAMES(MCM_COMP_QKEY))
 		return;
 	bcast = sa_mgid_broadcast_in(r->w, part_of_mgid(r->w, &m.mgid));
@@ -62,8 +62,8 @@ static void created_alike(struct run *r, const struct seen *s)
 	      "HopLimit %u (component mask 0x%llx), the broadcast group has %u", m.hop_limit,
 	      (unsigned long long)q.sa.comp_mask, hop_limit);
 	/*
-	 * The DUT learns of a new MTU of the group only when it joins again, so a packet with the old MTU is right,
-	 * too.
+	 * The DUT learns of a new MTU of the broadcast group only when it joins that group again, so
+	 * a Set with the old MTU is right, too.
 	 */
 	check(r,
 	      NAMES(MCM_COMP_MTU) &&

@@ -4,8 +4,8 @@
 #include "world/sa.h"
 
 /*
- * Judge that the DUT asks the SA for the path to a peer before the DUT sends the first packet to
- * this peer. RFC 4391 section 9.1.2.
+ * Cases about paths: the DUT asks the SA for the path to a peer before it sends the first packet to
+ * this peer, and sends with the LID and the SL of the PathRecord. RFC 4391 section 9.1.2.
  */
 
 static void asks_first(struct run *r)

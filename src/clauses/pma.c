@@ -80,7 +80,7 @@ static bool counters(struct run *r, struct pma_port_counters *ret)
 #define PINGS 4
 
 /*
- * Judge the growth of a counter from @before to @after, which must be at least @least. A counter
+ * Judge that a counter whose values were @before and @after has grown by at least @least. A counter
  * that has reached its largest value does not grow.
  */
 static void check_grown(struct run *r, uint32_t before, uint32_t after, size_t least,

@@ -101,8 +101,9 @@ static void new_qkey(struct run *r)
 		check_be32(r, s, s->payload - 8, WORLD_QKEY_LATER,
 			   "the Q_Key after the group got another one");
 	/*
-	 * The DUT's other groups keep the old Q_Key until they are created again. Wait for this, so that the next
-	 * case begins afterwards.
+	 * The DUT may send to its other groups with the old Q_Key until it has joined or created
+	 * these groups again. Give it time for that, because in the next case only the new Q_Key is
+	 * right.
 	 */
 	world_pass(r->w, NS_SEC(3));
 	r->w->old_qkey = WORLD_QKEY_LATER;

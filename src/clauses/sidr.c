@@ -23,7 +23,7 @@ void encaparp_prepare(struct world *w)
 		world_group_make(w, &bcast); /* this call also assigns an MLID to the group */
 
 	g->exists = g->admin = false;
-	/* Silence the server until the case P18/retry has seen that a request got no answer. */
+	/* The case P18/retry ends the silence after it has waited for the DUT to repeat a SIDR_REQ. */
 	w->sidr.silent = true;
 }
 
@@ -112,8 +112,8 @@ static void request(struct run *r)
 }
 
 /*
- * Tell whether a packet is a SIDR_REQ with the RequestID @id; has_other_id(): with another
- * RequestID
+ * Tell whether a packet is a SIDR_REQ with the RequestID @id; has_other_id() accepts a SIDR_REQ with
+ * any other RequestID
  */
 static bool has_id(const struct seen *s, const void *id)
 {
@@ -160,8 +160,8 @@ static bool is_data(const struct seen *s, const void *arg)
 }
 
 /*
- * Judge the DUT while the answers of the SIDR server are unusable: the DUT has to send the request
- * again, and must not send data before it has a usable answer
+ * Judge the DUT while the answers of the SIDR server are unusable: the DUT has to ask again, by a
+ * SIDR_REQ with another RequestID, and must not send data before it has a usable answer
  */
 static bool asks_again(struct run *r, const char *what)
 {

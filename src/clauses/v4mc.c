@@ -216,8 +216,8 @@ static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
 		if (!*ret || (*ret)->h.lrh.dlid == mlid || last)
 			break;
 		/*
-		 * When the longest back-off has passed, one more packet is sent, which is the last
-		 * one.
+		 * The DUT may use the LID @mlid only after its longest back-off. So the first packet
+		 * after that time is the last one, and decides.
 		 */
 		last = r->w->now >= deadline;
 	}

@@ -80,8 +80,8 @@ static void option_of_40_octets(struct run *r)
 }
 
 /*
- * Wait for an advertisement. Return: the octets of its link information option; NULL: no
- * advertisement came, or the advertisement has no such option
+ * Make the DUT send a Neighbour Advertisement. Return: the octets of its first option, which should
+ * be the link information option; NULL: no advertisement came, or it is too short for this option
  */
 static const uint8_t *option(struct run *r, const struct seen **ret)
 {
@@ -187,7 +187,9 @@ static bool is_na_to_all(const struct seen *s, const void *target)
 }
 
 /*
- * Make the DUT send an answer to all hosts. The cases R19 and R24, which see all packets of the run, judge the answer
+ * Make the DUT send an answer to all hosts, by a solicitation without a source address. Judge the
+ * DLID and the DGID of the answer. The cases R19 and R24, which see all packets of the run, judge
+ * its SL and its other parameters
  */
 static void to_all_hosts(struct run *r)
 {

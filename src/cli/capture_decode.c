@@ -23,9 +23,9 @@
  */
 
 #define TEXT_MAX 4096
-/* Octets of the ERF header of a record of InfiniBand, and of an extension header */
-#define ERF_EXT_LEN 8
-#define ERF_TYPE 8 /* offset of the type; its highest bit says that an extension header follows */
+#define ERF_EXT_LEN 8 /* octets of an extension header, which may follow an ERF header */
+#define ERF_TYPE 8 /* offset of the type in the ERF header */
+/* bit in the first octet of an extension header, and in the type: another extension header follows */
 #define ERF_MORE 0x80
 
 /* --- the library */

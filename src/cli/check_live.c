@@ -7,8 +7,8 @@
 #include "live/live.h"
 
 /*
- * Tell whether the port has a link. The node of this port is the first node of the fabric, and the
- * only node if the port has no link.
+ * Tell whether the port from which the fabric was read has a link. To be called only if @f has at
+ * most one node, the node of this port. The survey has read no other port of a CA that is alone.
  */
 static bool has_link(const struct chk_fabric *f)
 {

@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 
-#define HELP_COLUMN \
-	"                                      " /* column at which the help of a command begins */
+/* blanks up to the column at which the help of a command begins */
+#define HELP_COLUMN "                                      "
 
 static int usage(int status)
 {

@@ -22,8 +22,8 @@ static const struct cli_show shown = {
 };
 
 /*
- * With -d the request asks for counters that are 0, too. Unlike other commands, this command prints
- * a table and not blocks with -d, too.
+ * With -d the request asks for counters that are 0, too. Other commands print blocks instead of a
+ * table with -d. This command clears the option, so that it always prints a table.
  */
 static int show(int argc, char **argv)
 {

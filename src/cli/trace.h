@@ -33,8 +33,8 @@ struct trace_probe {
 	 */
 	int (*run)(const json_t *start, int port);
 	/*
-	 * @text contains the output of .run. The function replaces @text by the text for the end of the summary. May
-	 * be NULL
+	 * @text contains the output of .run. The function replaces @text by the text for the end of
+	 * the summary. If .summary is NULL, the output itself is this text
 	 */
 	void (*summary)(char *text, bool answered);
 	/* true if .run makes a request to the instance, and does not run in the host */

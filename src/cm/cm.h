@@ -29,7 +29,7 @@
 #include "util/timer.h"
 #include "wire/cm_sidr.h"
 
-#define CM_TRY_MS 500 /* time to wait for a SIDR_REP to each try */
+#define CM_TRY_MS 500 /* time to wait for a SIDR_REP after each try */
 #define CM_RETRIES 5 /* number of repetitions of a SIDR_REQ, with the same RequestID and TID */
 #define CM_SOURCE_BURST 128
 #define CM_SOURCE_RATE 64
@@ -92,8 +92,9 @@ struct cm_service {
 	/* P_Key of the requests that this service answers, by the low 15 bits; 0: all */
 	uint16_t pkey;
 	/*
-	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data. RequestID and
-	 * ServiceID are filled in already. As long as the values do not change, equal requests must get equal answers.
+	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data.
+	 * RequestID and ServiceID are filled in already. As long as the values of the service do
+	 * not change, equal requests must get equal answers.
 	 */
 	void (*answer)(struct cm_service *v, const struct mad_addr *from,
 		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);

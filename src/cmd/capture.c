@@ -117,9 +117,9 @@ static void start_file(struct ctl_req *r, const struct capfile_at *at, int fd, c
 }
 
 /*
- * Return: the source of a capture: the packets that the interfaces on a port of the kernel send and
- * receive. The capture writes its messages to the log of the instance and not of the port, because
- * the capture may outlive the port
+ * Return: the source of a capture: the packets that interfaces send and receive on a port
+ * verbs:DEVICE/PORT. The capture writes its messages to the log of the instance and not of the
+ * port, because the capture may outlive the port
  */
 static struct capfile_at port_packets(struct inst_port *p)
 {

@@ -28,7 +28,10 @@ struct shot {
 	struct ipoib_link_info fi, ti;
 };
 
-/* An IPv4 UDP packet to the discard port, which does no harm if it is delivered. */
+/*
+ * Make a payload: an IPoIB header, and an IPv4 UDP packet to the discard port, which does no harm
+ * if it is delivered.
+ */
 static struct pkt *payload(struct inst *in)
 {
 	static const uint8_t ip[] = {

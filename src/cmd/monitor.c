@@ -15,10 +15,10 @@
  * DOC: monitor
  *
  * Sends a row for each event until the client closes the connection. Events are changes of link
- * states; interfaces that are added or removed with a P_Key; events of ports; sweeps, traps,
- * multicast groups and end ports of embedded SMs; and once a second the drop counters that grew.
- * The state of a link is compared after each inst_work(), so states that began and ended between
- * two comparisons appear in the log only.
+ * states; interfaces that are added or removed, by a reload or with a P_Key; events of ports;
+ * sweeps, traps, multicast groups and end ports of embedded SMs; and once a second the drop
+ * counters that grew. The state of a link is compared after each inst_work(), so states that began
+ * and ended between two comparisons appear in the log only.
  */
 
 #define DROPS_PERIOD NS_SEC(1)
@@ -46,7 +46,8 @@ struct monitor {
 	struct link_seen *link;
 	unsigned int nlinks, links_cap;
 	struct list sms; /* list of struct mon_sm */
-	uint64_t *drops; /* values one second ago, in the order of stats_each() */
+	/* values of the drop counters one second ago, in the order of stats_each() */
+	uint64_t *drops;
 	unsigned int ndrops, at;
 	/*
 	 * true at the first reading of the counters: the values are only stored, and no rows are

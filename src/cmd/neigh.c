@@ -19,7 +19,8 @@ struct shower {
 	struct neigh_dump dump;
 	struct inst_watch watch; /* tells when .i is removed */
 	struct inst_iface *i; /* interface whose table is read */
-	bool all; /* true if the tables of the interfaces after .i in the list are read, too */
+	/* true if the tables of the interfaces after .i in the instance's list are read, too */
+	bool all;
 	json_t *kernel; /* link-layer address -> array of its IP addresses */
 };
 

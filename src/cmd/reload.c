@@ -63,7 +63,10 @@ static void waiter_gone(struct ctl_hold *h)
 	free(w);
 }
 
-/* Answers the clients that do not wait for the next reload. */
+/*
+ * Answers the clients that waited for the reload that has ended. The other clients go on waiting,
+ * for the next reload.
+ */
 static void answer(struct ctl_reload *s, int status, const char *text, ns_t now)
 {
 	struct waiter *w, *tmp;

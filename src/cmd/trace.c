@@ -44,7 +44,10 @@ static bool match(void *ctx, const struct pkt *p)
 
 /* --- numbers of packets */
 
-/* FNV-1a hash of a packet without VL and VCRC, which change from link to link. */
+/*
+ * FNV-1a hash of a packet without its first two octets and its VCRC. The VL, in the first octet,
+ * and the VCRC change from link to link.
+ */
 static uint64_t packet_hash(const uint8_t *p, size_t len)
 {
 	uint64_t h = 0xcbf29ce484222325ull;

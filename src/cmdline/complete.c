@@ -93,7 +93,10 @@ static void offer_instances(const struct completion *c)
 static const struct place {
 	const char *word;
 	const char *cmd, *key; /* command of the protocol, and member of its rows */
-	/* candidate that makes the shell complete the word itself; used in place of .cmd */
+	/*
+	 * if not NULL: the only candidate, which makes the shell complete the word itself
+	 * (COMPLETE_FILES ...)
+	 */
 	const char *shell;
 } places[] = {
 	{ "IF", "link show", "@dev" },

@@ -181,7 +181,10 @@ struct conf_iface {
 	/* enum log_level up to which the interface logs; CONF_DEBUG_DEFAULT: the level of the instance */
 	unsigned int debug;
 	enum conf_iid iid;
-	/* true if the file has a secret; false: the secret is computed from the machine's identifier */
+	/*
+	 * true if the configuration has a secret; false: the secret is computed from the machine's
+	 * identifier
+	 */
 	bool secret_given;
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	/* scope of the link's multicast groups; 0: the scope that the profile gives */

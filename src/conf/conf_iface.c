@@ -326,7 +326,7 @@ static int check_router(struct conf_parser *p, const struct conf_iface *f)
 		f->profile->name);
 }
 
-/* Refuse an address that cannot be the source or the destination of a packet. */
+/* Refuse IPv4 addresses if the profile carries no IPv4, because no packet could have them. */
 static int check_addresses(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (ipoib_profile_has(f->profile, IPOIB_IPV4))
@@ -396,8 +396,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * One SIDR server is enough for a partition. Refuse a second server, which clients would not use,
- * and which could be on the same port as the first server.
+ * Refuse a SIDR server on an interface if the subnet manager of the fabric is a SIDR server
+ * already. Clients need only one server in a partition, and both servers could be on the same port.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -479,8 +479,8 @@ static bool same_netns(const struct conf_iface *a, const struct conf_iface *b)
 }
 
 /*
- * Refuse a configured interface name that a device which is named by its P_Key could get in the
- * same network namespace.
+ * Another section may make devices that are named by their P_Key. Refuse the name of an interface
+ * if such a device could get the same name in the same network namespace.
  */
 static int check_name(struct conf_parser *p, const struct conf_iface *f)
 {

@@ -23,7 +23,7 @@ struct conf_parser {
 	const struct conf_section *kind;
 	/* text between the brackets of the section, for messages */
 	char section[CONF_LINE_MAX + 1];
-	/* bit i is set when the key of row i in the table of the section was given */
+	/* bit i is set when the key in row i of the section's table of keys was given */
 	uint64_t seen;
 	const struct conf_overrides *over; /* settings of the command line, or NULL */
 	/* bit i is set when setting number i of .over was for a section of the file */

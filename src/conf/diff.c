@@ -274,9 +274,9 @@ static bool port_in_use(const struct conf *was, const struct conf_port *p)
 }
 
 /*
- * Refuses a new interface on a port of the kernel, or at a UDP address, if no interface of the old
- * configuration uses the same port or address. The main process has given up the privileges to open
- * such a port.
+ * Refuses a new interface on a port verbs:DEVICE/PORT, or at a UDP address, if no interface of the
+ * old configuration uses the same port or address. The main process has given up the privileges to
+ * open such a port.
  */
 static int check_port(const struct conf_diff_row *r, const struct conf *was, const struct conf *is,
 		      char err[CONF_ERR_MAX])

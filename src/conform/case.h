@@ -52,8 +52,8 @@ struct conform_reason {
 };
 
 /*
- * The chapters and exceptions with which a link profile is judged. A profile is a row of data; no code asks which profile a
- * DUT has.
+ * The chapters and exceptions with which a link profile is judged. All differences between profiles
+ * are members of this struct; no code asks which profile a DUT has.
  */
 struct conform_profile {
 	const char *name;
@@ -115,8 +115,9 @@ bool check_own_address(struct run *r, const struct seen *s, const uint8_t *at, c
 /* check_dgid() - Judge whether the packet has a GRH with this DGID */
 bool check_dgid(struct run *r, const struct seen *s, const ib_gid *want, const char *what);
 /*
- * missing() - Report that an expected packet did not come. The verdict is FAIL, or, if the hook
- * program could not do its step or the link is down, INCONCLUSIVE.
+ * missing() - Report that an expected packet did not come. The verdict is NA if the hook program has
+ * reported that the DUT's system cannot do the step. It is INCONCLUSIVE if the step failed or has
+ * not ended in time, if the link is down, or if the run was interrupted. Otherwise it is FAIL.
  */
 void missing(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void not_applicable(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -131,8 +132,9 @@ void inconclusive(struct run *r, const char *fmt, ...) __attribute__((format(pri
 #define HOOK_TIME NS_SEC(60)
 
 /*
- * hook() - Let the user's hook program make the DUT do something. Return: false if the hook program
- * cannot do it. In this case the verdict is INCONCLUSIVE, and the caller must return
+ * hook() - Start the user's hook program, which makes the DUT do a step. The function does not wait
+ * for the end of the step. Return: false if there is no hook program, or if it cannot be started;
+ * then the verdict is INCONCLUSIVE, and the caller must return
  */
 bool hook(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*

@@ -6,9 +6,9 @@
  * DOC: A conformance suite for IPoIB
  *
  * The suite tests a device from outside, at one end of a UDP link (doc/udp-link.md). At the other
- * end is the device under test, the DUT: any implementation that has one CA port. The suite plays
- * the rest of the InfiniBand subnet: a switch, the SM, the SA and peers with IPoIB interfaces. The
- * suite looks at the packets of the DUT, and judges these packets clause by clause.
+ * end is the device under test, the DUT: any implementation that has one CA port. The suite
+ * simulates the rest of the InfiniBand subnet: a switch, the SM, the SA and peers with IPoIB
+ * interfaces. The suite looks at the packets of the DUT, and judges these packets clause by clause.
  *
  * The directories world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the
  * states of udp/. They do not use ipoib/, eth/, sac/, sidr/, sm/ and sa/, which a DUT built from
@@ -32,7 +32,7 @@ struct conform_profile; /* case.h */
 
 struct conform_cfg {
 	/*
-	 * configuration of the subnet that the suite plays; world.wire is ignored, because .profile
+	 * configuration of the simulated subnet; world.wire is ignored, because .profile
 	 * sets it
 	 */
 	struct world_cfg world;
@@ -68,7 +68,7 @@ struct conform_result {
 	const struct conform_result *because;
 	/* for FAIL: the packet with the fault, and the packet that would have been right */
 	struct conform_octets seen, expected;
-	bool exempt; /* the verdict is NA because the profile replaces the clause by another */
+	bool exempt; /* the verdict is NA because the case is in .exempt of the DUT's profile */
 	uint64_t first, last; /* numbers of the first and last packet of this case in the log */
 };
 

@@ -276,7 +276,10 @@ static bool set_up(struct suite *s)
 	return !s->dead;
 }
 
-/* Run a case, and run it once more if its link was down, because then its verdict says nothing about the DUT */
+/*
+ * Run a case. If the link was down meanwhile, the verdict says nothing about the DUT. Then set the
+ * link and the port up again, and run the case once more; cases without .after are not repeated
+ */
 static void run_with_link(struct suite *s, size_t i)
 {
 	struct conform_result *r = &s->rep->v[i];

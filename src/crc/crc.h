@@ -81,8 +81,9 @@ enum crc_verdict {
 };
 
 /*
- * crc_pkt_check() - Verify the CRCs of a packet with the flag PKT_CRC, except those that PKT_VCRC_OK or PKT_ICRC_OK
- * marks as right; returns CRC_OK at once for other packets
+ * crc_pkt_check() - Verify the CRCs of a packet with the flag PKT_CRC: only the ICRC if PKT_VCRC_OK
+ * is set, and neither CRC if PKT_ICRC_OK is set, too. Returns CRC_OK at once for packets without
+ * PKT_CRC
  */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 

@@ -124,7 +124,10 @@ typedef uint8_t crc_v16 __attribute__((vector_size(16), aligned(1)));
 typedef uint8_t crc_v32 __attribute__((vector_size(32), aligned(1)));
 typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1)));
 
-/* Define crc_kernel.add of a kernel whose CPU has registers of type @vector. crc_add_short() adds the last octets, which are fewer than a register. */
+/*
+ * Define crc_kernel.add of a kernel whose CPU has registers of type @vector. crc_add_short() adds
+ * the last octets, which are fewer than a register has.
+ */
 #define CRC_ADD(kernel, vector)                                              \
 	static void kernel##_add(uint8_t *sum, const uint8_t *p, size_t len) \
 	{                                                                    \
@@ -152,7 +155,10 @@ static inline void crc_add_short(uint8_t *sum, const uint8_t *p, size_t len)
 		*sum++ ^= *p++;
 }
 
-/* crc_kernels() - All kernels that this CPU supports, the fastest one first, and the portable one last */
+/*
+ * crc_kernels() - Return all kernels that this CPU supports, the fastest one first, and the
+ * portable one last
+ */
 const struct crc_kernel *const *crc_kernels(size_t *ret_n);
 
 extern const struct crc_kernel *crc_best;

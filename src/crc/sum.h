@@ -5,21 +5,24 @@
 /*
  * DOC: The CRCs of many packets at once
  *
- * A CRC is linear: the CRC of a sum (XOR) of messages of one length is the sum of their CRCs. So the packets of a train, which have
- * one length, are added up, and two CRCs of the sum tell whether the ICRCs and the VCRCs of all packets are right. To add an octet
- * takes less time than to fold it (crc/kern.h).
+ * A CRC is linear: the CRC of a sum (XOR) of messages of one length is the sum of their CRCs. So
+ * the packets of a train, which have one length, are added up. Two CRCs of the sum then tell
+ * whether the ICRCs and the VCRCs of all packets are right. To add an octet takes less time than to
+ * fold it (crc/kern.h).
  *
  *	packet 0	|headers|        payload        |pad ICRC|
  *	packet 1	         |headers|        payload        |pad ICRC|
  *	packet 2	                  |headers|        payload        |pad ICRC|
  *	sum		|--------------------------------------------------|
  *
- * Each packet is added CRC_SUM_STEP octets further on than the packet before, so each packet is multiplied by another
- * power of x. Both generators are primitive, and no two of these powers are equal modulo one of them, so that equal
- * damage in two packets, or in all, is found. Damage in one packet is found if and only if the CRC of this packet finds
- * it. Other damage in several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
- * VCRC and once in 2^32 for the ICRC, as often as random damage in one packet passes the CRC of this packet. Damage
- * always cancels out if the same bits are damaged d packets further on and d * CRC_SUM_STEP octets nearer to the start.
+ * Each packet is added CRC_SUM_STEP octets further on than the packet before, so each packet is
+ * multiplied by another power of x. Both generators are primitive, and no two of these powers are
+ * equal modulo either generator. So equal damage in two packets, or in all packets, is found.
+ * Damage in one packet is found if and only if the CRC of this packet finds it. Other damage in
+ * several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
+ * VCRC and once in 2^32 for the ICRC, as often as random damage in one packet passes the CRC of
+ * this packet. Damage always cancels out if the same bits are damaged d packets further on and
+ * d * CRC_SUM_STEP octets nearer to the start.
  */
 
 #include <stdbool.h>
@@ -27,7 +30,7 @@
 
 #include "util/pkt.h"
 
-#define CRC_SUM_MAX 32 /* packets */
+#define CRC_SUM_MAX 32 /* largest number of packets in a sum */
 #define CRC_SUM_STEP 64
 #define CRC_SUM_PAYLOAD 4096
 
@@ -35,8 +38,8 @@ enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
 
 struct crc_sum {
 	unsigned int which; /* CRCs that are verified (enum crc_sum_which) */
-	unsigned int n; /* packets so far */
-	uint32_t start; /* place of the LRH of the first packet in the sum */
+	unsigned int n; /* number of packets added so far */
+	uint32_t start; /* offset of the LRH of the first packet in .octets */
 	uint32_t len; /* octets of each packet from LRH to ICRC */
 	bool grh;
 	/* for each packet: the VCRC, and the bits that the ICRC takes as ones although they are zeros (crc_global_ones) */

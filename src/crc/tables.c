@@ -30,10 +30,10 @@ static void table_init(void)
 }
 
 /*
- * Changes of the VCRC by changes of the VL. The CRC is linear, so a change of some octets changes
- * the CRC by the CRC of the difference (register 0, no complement), and the other octets do not
- * matter. Here the difference is one of the four VL bits in the first octet, followed by zeros. The
- * rows are lengths of packets in 4-octet words, the columns are the bits.
+ * Changes of the VCRC by changes of the VL. The CRC is linear. So a change of some octets changes
+ * the CRC by the CRC of the difference (register 0, no complement). The other octets do not matter.
+ * Here the difference is one of the four VL bits in the first octet, followed by zeros. The rows
+ * are lengths of packets in 4-octet words, the columns are the bits.
  */
 static uint16_t vl_delta[CRC16_VL_MAX / 4 + 1][4];
 
@@ -102,9 +102,8 @@ static uint16_t slice16(uint16_t reg, const void *p, size_t len)
 }
 
 /*
- * Clear the upper halves of the vector registers. ISA-L 2.30's AVX-512 kernel returns with the
- * upper halves of the vector registers in use, and the SSE instructions that follow then pay about
- * 100 ns for the transition.
+ * Clear the upper halves of the vector registers. ISA-L 2.30's AVX-512 kernel returns with these
+ * upper halves in use. The SSE instructions that follow would then take about 100 ns longer.
  */
 static inline void clean_vectors(void)
 {

@@ -88,8 +88,8 @@ INLINE __m128i fold_last(__m128i a, const uint8_t *p, size_t len)
 }
 
 /*
- * The function of one CRC implementation that folds as many octets from the start of @p as it
- * chooses. It advances @p and reduces @len by this number.
+ * The function of one kernel that folds as many octets from the start of @p as it chooses. It
+ * advances @p and reduces @len by this number.
  */
 typedef __m128i fold_big_fn(__m128i a, const uint8_t **p, size_t *len);
 

@@ -109,8 +109,8 @@ void ctl_serve_line(struct ctl_client *c, const char *line, size_t len, ns_t now
 	c->ctl->stats.requests++;
 	if (!json_is_object(req)) {
 		/*
-		 * the text is not a request, so the place where the next request begins is not
-		 * known
+		 * The text is not a request, so the place where the next request begins is not
+		 * known. Read no more from this client, and drop it after the error was sent.
 		 */
 		c->eof = true;
 		c->in_len = 0;

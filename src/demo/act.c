@@ -14,8 +14,8 @@
 #define INJECTED 100
 #define SWITCHES_SHOWN 6 /* with more switches than this, the demo does not show each switch */
 /*
- * Up to LINKS_SHOWN interfaces are all shown. Of more interfaces, the first LINKS_SHOWN_OF_MANY and
- * all interfaces that are not up are shown.
+ * If there are at most LINKS_SHOWN interfaces, the demo shows all of them. If there are more, it
+ * shows the first LINKS_SHOWN_OF_MANY, and all that are not up.
  */
 #define LINKS_SHOWN 6
 #define LINKS_SHOWN_OF_MANY 4

@@ -10,7 +10,7 @@
 #include "crc/crc.h"
 #include "wire/ib_hdr.h"
 
-/* The file is a pcap with link type ERF, in host byte order and with nanoseconds, as captures are written. */
+/* uipoib writes a capture as a pcap file with link type ERF, in host byte order and with nanoseconds. */
 #define PCAP_HDR 24
 #define PCAP_REC 16
 #define ERF_HDR 16

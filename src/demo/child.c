@@ -78,7 +78,10 @@ static size_t free_place(void)
 	return k;
 }
 
-/* Signals are blocked, so that the handler cannot run between the fork and the entry in the table. */
+/*
+ * Signals are blocked here, so that the handler cannot run after the fork and before the pid is in
+ * running[].
+ */
 pid_t demo_child_spawn(const struct demo_net *d, unsigned int i, demo_child_fn *fn, void *arg)
 {
 	size_t place = free_place();

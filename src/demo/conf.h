@@ -28,7 +28,8 @@ struct demo_conf {
 /**
  * demo_conf_make() - Make topology and configuration
  * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: as many as @topology has CAs, or 4
- * @topology:	topology file; NULL: a ring of 3 switches; with more than 12 hosts, of more switches
+ * @topology:	topology file; NULL: a ring of 3 switches, or of more switches if there are more than 12
+ *		hosts
  *
  * Return: 0; -EINVAL and others with @err
  */

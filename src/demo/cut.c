@@ -11,9 +11,9 @@
 
 #define ANOTHER_WAY_MS \
 	30000 /* longest time until the flow continues on another path, even on a busy machine */
-#define LASTING_MS 700 /* time without progress after which a flow has stopped */
+#define LASTING_MS 700 /* a flow that makes no progress for this time counts as stopped */
 #define STOP_TRIES \
-	20 /* number of checks in which a flow that has to stop may still make progress */
+	20 /* after this many checks that all see progress, the flow counts as not stopped */
 
 /* --- the links that the flow uses */
 

@@ -15,7 +15,7 @@
 struct flow_mem {
 	uint64_t octets;
 	ns_t last; /* time at which octets were received last */
-	ns_t silence; /* longest pause since demo_flow_silence() was called last */
+	ns_t silence; /* longest time without new octets since the last call of demo_flow_silence() */
 	bool listening;
 };
 

@@ -119,7 +119,10 @@ static bool has_all(const struct seen *seen)
 	return __atomic_load_n(&seen->got, __ATOMIC_ACQUIRE) >= SENT;
 }
 
-/* Wait until @is is true of the first @n receivers. Meanwhile send probes by socket @s, unless @s is -1. */
+/*
+ * Wait until the function @is returns true for each of the first @n receivers, or until PATIENCE_MS
+ * have passed. Meanwhile send probes to @to by socket @s, unless @s is -1.
+ */
 static void await(const struct job *j, unsigned int n, bool (*is)(const struct seen *), int s,
 		  const struct sockaddr_in *to)
 {
@@ -146,7 +149,10 @@ static int transmit(const struct demo_net *d, unsigned int i, struct job *j)
 	if (s < 0 || setsockopt(s, IPPROTO_IP, IP_MULTICAST_IF, &m, sizeof(m)) < 0)
 		return -errno;
 	await(j, d->n - 1, is_ready, -1, NULL);
-	/* The SA has to grant the joins, and the SM to program the switches, before all members are reached. */
+	/*
+	 * Send probes until each member has got one, because datagrams reach all members only after
+	 * the SA has granted the joins and the SM has programmed the switches.
+	 */
 	await(j, j->members, is_probed, s, &a);
 	for (int k = 0; k < SENT; k++)
 		if (sendto(s, DATA, sizeof(DATA), 0, (void *)&a, sizeof(a)) < 0)

@@ -42,21 +42,24 @@ struct demo_pings {
 int demo_ping_all(const struct demo_net *d, bool ipv6, int patience_ms, struct demo_pings *ret);
 
 /*
- * demo_ping_df() - Ping with @size octets of payload and DF set. Return: 0: the answer came;
- * -EMSGSIZE; -ETIMEDOUT; -errno
+ * demo_ping_df() - Ping host @to once from host @from, by IPv4 with @size octets of payload and DF
+ * set. Return: 0: the answer came; -EMSGSIZE: the packet is longer than the MTU; -ETIMEDOUT: no
+ * answer; -errno
  */
 int demo_ping_df(const struct demo_net *d, unsigned int from, unsigned int to, unsigned int size);
 
 struct demo_mcast {
-	unsigned int members,
-		/*
-		 * .members: number of members; .got: number of datagrams that all members got together, which is
-		 * .members * .sent if none was lost
-		 */
-		got;
-	unsigned int others,
-		leaked; /* .others: hosts that did not join; .leaked: packets that the interfaces of these hosts got */
-	unsigned int sent;
+	/*
+	 * number of members, and number of datagrams that all members got together: .members * .sent
+	 * if none was lost
+	 */
+	unsigned int members, got;
+	/*
+	 * number of hosts that did not join, and number of packets of the group that their
+	 * interfaces got all the same
+	 */
+	unsigned int others, leaked;
+	unsigned int sent; /* number of datagrams that the sender sent */
 };
 
 /*

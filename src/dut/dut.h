@@ -2,7 +2,10 @@
 #ifndef DUT_DUT_H
 #define DUT_DUT_H
 
-/* `uipoib conform`, whose device under test (DUT) is at the other end of a UDP link. The cases and their judgement are in conform/ and clauses/. */
+/*
+ * `uipoib conform`, whose device under test (DUT) is at the other end of a UDP link. conform/ and
+ * clauses/ have the cases and the functions with which cases judge.
+ */
 
 #include <getopt.h>
 

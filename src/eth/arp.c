@@ -26,8 +26,8 @@ static bool is_rarp(const struct arp_pkt *a)
 
 /*
  * Replaces the hardware address @ha, which has the kernel's format, by the link-layer address of
- * the port with this hardware address. Return: 0; -ENOENT: @required is set, but no port has the
- * hardware address @ha
+ * the port with this hardware address. *ret_flags is the reserved octet of this port's address.
+ * Return: 0; -ENOENT: @required is set, but no port has the hardware address @ha
  */
 static int hw_to_link(const struct eth_if *e, uint8_t ha[20], bool required, uint8_t *ret_flags)
 {
@@ -106,8 +106,8 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 		return NULL;
 	note_sender(e, n, &sender);
 	/*
-	 * After a reply to this interface or to a station, packets to the sender of the reply will
-	 * follow, so the path to this sender is resolved now. Announcements need no path.
+	 * Packets to the sender of the reply will follow if the reply is for this interface or for
+	 * a station. So the path to this sender is resolved now. Announcements need no path.
 	 */
 	if (n && a.op == ARP_OP_REPLY && eth_lladdr_is_local(e, &target))
 		ipoib_neigh_probe(n, now);

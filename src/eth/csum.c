@@ -26,9 +26,9 @@ static void csum_is_whole(struct pkt *p)
 }
 
 /*
- * A CA that makes checksums finds the IP header behind the encapsulation of RFC 4391, but parses
- * neither IP options nor extension headers. So this function is false for packets with IP options
- * or extension headers.
+ * A CA that makes checksums finds an IPv4 header behind the encapsulation of RFC 4391, but it does
+ * not parse IP options. So this function is true only for TCP and UDP in whole IPv4 packets without
+ * IP options.
  */
 bool eth_csum_by_ca(struct pkt *p)
 {

@@ -14,10 +14,11 @@
 /*
  * DOC: DHCP
  *
- * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware address. A server
- * cannot send a unicast reply without a hardware address, so the client asks for a broadcast (RFC 4390 §2). The
- * kernel's network device is a TAP (Ethernet) or a device of type 32 (InfiniBand), and the hosts behind the device use
- * the message format for its hardware type:
+ * On InfiniBand a DHCP message has hardware type 32, and a client identifier instead of a hardware
+ * address. A server cannot send a unicast reply without a hardware address, so the client asks for
+ * a broadcast (RFC 4390 §2). The kernel's network device is a TAP (Ethernet) or a device of type 32
+ * (InfiniBand), and the hosts behind the device use the message format for the device's hardware
+ * type:
  *
  *	client behind a TAP	The client's MAC is removed from requests and put back into the
  *				replies, which are recognized by their xid.
@@ -41,7 +42,7 @@
  */
 
 #define MSG_MAX 4096
-#define CLIENTS 64 /* largest number of clients whose replies are expected */
+#define CLIENTS 64 /* largest number of clients to which a reply is expected */
 #define HW_ID_MAX (1 + ETH_HW_MAX) /* longest identifier of a hardware type and address */
 #define MADE_ID_MAX DHCP_CLIENT_ID_LEN(8)
 
@@ -213,7 +214,7 @@ static int msg_options(struct msg *m, size_t room, const uint8_t *id, size_t id_
 	return dhcp_opt_set(out, room, m->bootp, m->len, DHCP_OPT_CLIENT_ID, id, (uint8_t)id_len);
 }
 
-/* --- clients whose replies are expected */
+/* --- clients to which a reply is expected */
 
 static struct client *client_find(const struct eth_if *e, uint32_t xid)
 {
@@ -303,8 +304,8 @@ static void set_broadcast(struct msg *m)
 }
 
 /*
- * Makes an identifier of RFC 4361 for a client that sent no identifier. Return: octets of the
- * identifier
+ * Makes an identifier of RFC 4361 for a client that sent no identifier, or one that must be
+ * replaced. Return: octets of the identifier
  */
 static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
 {

@@ -11,7 +11,7 @@
 #include "eth/eth.h"
 
 /*
- * table of the clients behind the device whose replies are expected; allocated when the first
+ * table of the clients behind the device to which a reply is expected; allocated when the first
  * client appears
  */
 struct eth_dhcp;

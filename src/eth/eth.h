@@ -18,18 +18,19 @@
  *	ipoib_next_action() -> eth_action()	the actions that concern this layer
  *
  * The Ethernet shape (option 2 of intel-ipoib-linux-hld-2002) is for a TAP, which cannot have a
- * 20-octet address: a MAC is a token for a link-layer address. A peer's token is 06 and 40 bits of
- * a keyed hash of (QPN, GID, P_Key). The key is fixed, so the token is the same in every daemon and
- * after every restart. The interface's own MAC is 02 and 40 bits of a hash of (port GUID, P_Key,
- * QPN) with the same key. DHCP messages have the format of RFC 4390 on the link. The InfiniBand
- * shape (option 1) is for a device of type 32, whose hardware addresses are link-layer addresses.
- * With the profile of RFC 4391, ARP and ND messages have the same format on the device and on the
- * link.
+ * 20-octet address. So the kernel knows each peer by a MAC that stands for the peer's link-layer
+ * address; this MAC is the peer's token. A token is 06 and 40 bits of a keyed hash of (QPN, GID,
+ * P_Key). The key is fixed, so the token is the same in every daemon and after every restart. The
+ * interface's own MAC is 02 and 40 bits of a hash of (port GUID, P_Key, QPN) with the same key.
+ * DHCP messages have the format of RFC 4390 on the link. The InfiniBand shape (option 1) is for a
+ * device of type 32, whose hardware addresses are link-layer addresses. With the profile of RFC
+ * 4391, ARP and ND messages have the same format on the device and on the link.
  *
- * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines. Each source MAC
- * other than the interface's is a station. A station has its own queue pair, and so its own link-layer address, until
- * it has neither sent nor received a packet for ETH_STATION_AGE. Neighbours, paths and groups belong to the link;
- * only the main queue pair is attached to groups.
+ * Several stations may be behind a TAP: the other ports of a bridge, a macvlan, virtual machines.
+ * Each source MAC other than the interface's is a station. A station has its own queue pair, and so
+ * its own link-layer address, until it has neither sent nor received a packet for ETH_STATION_AGE.
+ * The interface and its stations share the link's neighbours, paths and groups, and only the main
+ * queue pair is attached to groups.
  *
  * This layer does no I/O. A frame that cannot be carried is dropped and counted under a reason.
  */
@@ -47,7 +48,10 @@ struct eth_station;
 enum eth_drop {
 	ETH_DROP_NONE,
 	/* reasons to drop a frame from the TAP */
-	/* frame that is shorter than the link header, or than the headers of its ethertype */
+	/*
+	 * frame that is too short for the link header, or for the headers that its ethertype
+	 * requires
+	 */
 	ETH_DROP_SHORT,
 	ETH_DROP_TYPE, /* frame with an ethertype that IPoIB does not carry */
 	ETH_DROP_VLAN, /* frame with a VLAN tag; on InfiniBand a P_Key has the role of a VLAN */
@@ -63,7 +67,10 @@ enum eth_drop {
 	ETH_DROP_SOURCE_TOKEN,
 	/* the source MAC is unknown, and the number of stations has reached its limit */
 	ETH_DROP_STATION_LIMIT,
-	/* the source MAC has no queue pair, because the link is down or the CA refused to make one */
+	/*
+	 * the source MAC has no queue pair: the link is down, the CA refused to make a queue pair,
+	 * or the station was closed while the frame waited
+	 */
 	ETH_DROP_STATION_QP,
 	ETH_DROP_TOKEN, /* unicast frame to a MAC that is not the token of a known peer */
 	/*
@@ -85,7 +92,9 @@ enum eth_drop {
 	 * with more or smaller segments than Linux makes
 	 */
 	ETH_DROP_OFFLOAD,
-	/* there is no free packet buffer, or the queue of frames that wait is full */
+	/*
+	 * there is no free packet buffer, or too many super-frames wait for room in the send queue
+	 */
 	ETH_DROP_NO_MEM,
 	/*
 	 * an IGMP or MLD report had to wait, but the queue of waiting reports was full, memory ran
@@ -123,13 +132,14 @@ struct eth_ops {
 	/* Writes the frame to the TAP and then calls eth_frame_free(); the callback owns the frame. */
 	void (*deliver)(void *ctx, struct eth_frame *f);
 	/*
-	 * This layer calls the function when no neighbour has the token @mac, or when the neighbour
-	 * with this token is gone. The function deletes the kernel's neighbour entries that contain
-	 * @mac. Frames to unknown MACs cause this call at a limited rate only (ETH_UNKNOWN_RATE).
+	 * Called when the kernel sent a frame to @mac although no neighbour has this token, or when
+	 * the neighbour with this token is gone. The callback must delete the kernel's neighbour
+	 * entries that contain @mac. Frames to unknown MACs cause this call at a limited rate only
+	 * (ETH_UNKNOWN_RATE).
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
 	/*
-	 * Make a UD queue pair for the station @mac, with the attributes of the main queue pair; if
+	 * Make a UD queue pair for the station @mac, with the attributes of the main queue pair. If
 	 * possible, a MAC gets the same QPN each time. The owner passes the packets that the queue
 	 * pair receives to eth_rx(). Return 0 or -errno. If this pointer is NULL, frames with other
 	 * source MACs than the interface's are dropped.
@@ -139,10 +149,10 @@ struct eth_ops {
 	void (*station_close)(void *ctx, void *qp);
 	/*
 	 * Called in the InfiniBand shape instead of .neigh_gone, when this layer no longer has the
-	 * data (such as the Q_Key) that it learnt from messages of the peer @a. The function
-	 * deletes the kernel's neighbour entries with this address, so that the kernel asks the
-	 * peer again. If this pointer is NULL, the kernel keeps its entry, and the first packets to
-	 * @a can get lost
+	 * data (such as the Q_Key) that it learnt from messages of the peer @a. The callback must
+	 * delete the kernel's neighbour entries with this address, so that the kernel asks the peer
+	 * again. If this pointer is NULL, the kernel keeps its entry. The first packets to @a can
+	 * then get lost.
 	 */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 };
@@ -286,8 +296,10 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  * list may be read in pieces:
  *
  *	eth_groups_sync_begin()
- *	eth_groups_sync_seen()	for each group of the list; a group that snooping missed is joined at once
- *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list are left
+ *	eth_groups_sync_seen()	for each group of the list; a group that snooping missed is joined
+ *				at once
+ *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list
+ *				are left, unless a station has reported them
  *
  * A station or the kernel may have reported a group that was in no list. Such a group is left when
  * each reporter has left it, or has not reported it for 260 s. Reporters are queried every 125 s.

@@ -41,7 +41,10 @@ struct eth_frame {
 	uint32_t len; /* octets of the frame, link header included */
 };
 
-/* Receives a finished frame, and frees its chain of packets by eth_frame_free(). */
+/*
+ * Called with each finished frame. The callback owns the frame's chain of packets, and has to free
+ * it by eth_frame_free().
+ */
 typedef void eth_emit_fn(void *ctx, struct eth_frame *f);
 
 struct eth_gro_flow {

@@ -247,9 +247,9 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 }
 
 /*
- * Compares a group with the kernel's list that was just read. A group that was in an earlier list
- * is left when the list no longer has the group. Other groups are left when their reports show that
- * they have no members.
+ * Compares a group with the kernel's list that was just read. If the list no longer has a group
+ * that was in an earlier list, the kernel is no member any more. A station is no member any more if
+ * its last report is too old. A group is left when neither the kernel nor a station is a member.
  */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {

@@ -29,7 +29,11 @@ struct eth_group {
 	enum ipoib_proto proto;
 	uint8_t addr[16];
 	bool always; /* every host receives the group: 224.0.0.1, ff02::1 */
-	bool kernel; /* the group was in the kernel's list when the list was last read */
+	/*
+	 * the kernel has joined the group: the group was in a list of the kernel, and
+	 * eth_groups_sync_end() has not found since then that the kernel left it
+	 */
+	bool kernel;
 	bool in_list; /* the group is in the kernel's list that is being read */
 	/* number of lists of the kernel in a row that did not have the group */
 	unsigned int missed;

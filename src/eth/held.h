@@ -37,7 +37,8 @@ void eth_held_release(struct eth_if *e, ns_t now);
 
 /*
  * eth_snoop() - Examine an outgoing IP multicast packet. Return: true if @p is an IGMP or MLD
- * report, of which the function takes ownership and which it sends later
+ * report that has to wait. The function then owns @p, and sends it later. Otherwise the caller has
+ * to send @p
  */
 bool eth_snoop(struct eth_if *e, struct pkt *p, uint16_t ethertype, ns_t now);
 /* eth_held_add() - Hold the report @p, and take ownership of @p */

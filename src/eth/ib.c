@@ -19,8 +19,9 @@
  * also contain the peer's Q_Key, which must not be forgotten before the kernel asks the peer again. So this layer
  * keeps a reference to such a neighbour (peer.h), and the kernel's entry is deleted together with the neighbour.
  *
- * Neighbours that are looked up within one call are not freed before the call ends, because ipoib_neigh_get() marks them as
- * used.
+ * Neighbours that are looked up during one call into this layer, such as eth_tx(), are not freed
+ * before the call ends. The reason: ipoib_neigh_get() marks them as used, and the link frees only
+ * neighbours that are not marked.
  */
 
 #define SRC_AT 0
@@ -103,10 +104,10 @@ static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 }
 
 /*
- * Writes the link header. The source stays zero if the sender's address is not known yet, because the sender sent
- * no packet with a GRH and no path leads to the sender's LID. A source made of the QPN and a zero GID would
- * look like an address, and would be the same for senders with equal QPNs. ib_ipoib gives its kernel zero as
- * the source of every packet.
+ * Writes the link header. The source stays zero if the sender's address is not known yet, because
+ * the sender sent no packet with a GRH and no path leads to the sender's LID. A source made of the
+ * QPN and a zero GID would look like an address, and would be the same for senders with equal QPNs.
+ * The kernel's ib_ipoib, too, sets the source of every received packet to zero.
  */
 static void ib_header(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		      const struct ipoib_rx *r)

@@ -126,7 +126,8 @@ struct pkt *eth_ibarp_to_link(struct eth_if *e, struct ipoib_tx *t, ns_t now, en
 /*
  * Learns the address of @port: the sender of an IBARP request (§6.1), or the target of an IBARP
  * reply. @ret gets the port's hardware address, which becomes the sender's address in the ARP
- * packet for the kernel. *ret_n: the neighbour; NULL if the port is the interface's own
+ * packet for the kernel. *ret_n: the neighbour; NULL if the address is that of the interface or of
+ * a station
  */
 static enum eth_drop learn(struct eth_if *e, const struct ipoib_rx *r, const struct nd_port *port,
 			   uint8_t *ret, struct ipoib_neigh **ret_n, ns_t now)
@@ -169,8 +170,8 @@ static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 	e->shape->target(e, &ib->sender.lladdr, false, ret->tha, now);
 	why = learn(e, r, &ib->target, ret->sha, &n, now);
 	/*
-	 * After a reply to this interface or to a station, the kernel or the station will send
-	 * packets to the target, so the path to the target is resolved now.
+	 * If the reply is for this interface or for a station, packets to the target will follow.
+	 * So the path to the target is resolved now.
 	 */
 	if (!why && n && eth_lladdr_is_local(e, &ib->sender.lladdr))
 		ipoib_neigh_probe(n, now);

@@ -4,7 +4,7 @@
 
 /*
  * This layer stores the token of a neighbour, and other data from messages about the neighbour,
- * such as its Q_Key. It keeps them as long as the kernel's tables can contain the neighbour's
+ * such as its Q_Key. It keeps these data as long as the kernel's tables can contain the neighbour's
  * address.
  */
 

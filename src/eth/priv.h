@@ -49,8 +49,9 @@ static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * Returns the upper half of a multiplicative hash, which depends on all bits of the MAC. Tokens are hash values
- * already, but the tables also contain MACs of stations.
+ * Multiplies the MAC by a constant. Returns the upper 32 bits of the product, because these depend
+ * on all bits of the MAC. Tokens are hash values already, but the tables also contain MACs of
+ * stations.
  */
 static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 {

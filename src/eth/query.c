@@ -14,8 +14,8 @@
  * advantages. Other routers do not see a unicast query, so it has no effect on the election of a
  * querier. A bridge that snoops looks only at frames to multicast MACs, so it does not treat the
  * TAP as the port of a router. And no station suppresses its answer because another station
- * answered. The source is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries, or a link-local
- * address that no host makes.
+ * answered. The source of an IGMP query is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries.
+ * The source of an MLD query is a link-local address that no host makes.
  */
 
 #define MAX_RESP 10 /* time within which stations answer, in tenths of a second */

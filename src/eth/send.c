@@ -116,8 +116,8 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 
 /*
  * Takes packets from the train *@t: as many as the send queue has room for, or only one packet if
- * trains are not posted. *@t becomes NULL with the last packet. Return: NULL if there is no free
- * descriptor
+ * trains are not posted. *@t becomes NULL with the last packet. Return: NULL if the packet pool has
+ * no free descriptor
  */
 static struct pkt *next_part(const struct eth_out *o, struct pkt **t)
 {

@@ -9,8 +9,11 @@
 
 #include "eth/eth.h"
 
-#define ETH_WAITING_MAX \
-	64 /* super-frames that wait for room in the send queue, as many as IPOIB_HELD_NEIGH */
+/*
+ * super-frames that wait for room in the send queue; as many as one neighbour can release at once
+ * (IPOIB_HELD_NEIGH)
+ */
+#define ETH_WAITING_MAX 64
 
 struct eth_out {
 	struct eth_send batch[PKT_BATCH]; /* packets gathered for the next call of eth_ops.post() */
@@ -49,7 +52,7 @@ void eth_out_ah_gone(struct eth_if *e, const void *ah, ns_t now);
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now);
 /*
  * eth_send_pkt() - Segment @p or complete its checksum, and add the result to the batch that
- * eth_send_flush() passes to post()
+ * eth_send_flush() passes to eth_ops.post()
  */
 void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, uint32_t qkey,
 		  ns_t now);

@@ -18,7 +18,7 @@ struct eth_peer;
 #define ETH_HW_MAX IPOIB_ALEN
 #define ETH_HEAD_MAX 44 /* octets of the longest link header */
 #define ETH_ND_OPT_MAX \
-	ND_OPT_LLADDR_IPOIB /* octets of the longest option with a hardware address */
+	ND_OPT_LLADDR_IPOIB /* octets of the longest ND option with a hardware address */
 
 /* The kind of receiver of a frame from the kernel, by the frame's destination address */
 enum eth_to {
@@ -47,8 +47,9 @@ struct eth_shape_ops {
 
 	enum eth_to (*to)(const struct eth_if *e, const uint8_t *hw);
 	/*
-	 * Tell whether the frame @p may have the source address @hw, and store the sender in @p. Return:
-	 * ETH_DROP_NONE, or the reason for which the frame is dropped
+	 * Tell whether the frame @p may have the source address @hw, and store the id of a sending
+	 * station in @p (struct frame_info.station). Return: ETH_DROP_NONE, or the reason for which
+	 * the frame is dropped
 	 */
 	enum eth_drop (*from)(struct eth_if *e, const uint8_t *hw, struct pkt *p, ns_t now);
 	/*
@@ -93,7 +94,8 @@ struct eth_shape_ops {
 
 	/* --- functions for the state of a neighbour, peer.h */
 
-	bool (*peer_init)(struct eth_if *e, struct eth_peer *p); /* false: out of memory */
+	/* false: out of memory, or no free token */
+	bool (*peer_init)(struct eth_if *e, struct eth_peer *p);
 	void (*peer_fini)(struct eth_if *e, struct eth_peer *p);
 	/* Tell the owner of the interface that the kernel's neighbour entry is no longer valid */
 	void (*peer_gone)(struct eth_if *e, const struct eth_peer *p);

@@ -10,7 +10,7 @@
 #define ETH_QUERY_PERIOD NS_SEC(125)
 /* time from the appearance of a station to the query that is sent to all stations */
 #define ETH_QUERY_SOON NS_SEC(1)
-/* idle time after which a new station may replace a station */
+/* time for which a station must have been idle before a new station may replace it */
 #define ETH_STATION_SPARE NS_SEC(10)
 
 /*

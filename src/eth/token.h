@@ -39,12 +39,13 @@ struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /*
- * eth_peer_mac() - Return the token of a neighbour, which is made on first use; NULL: out of memory
+ * eth_peer_mac() - Return the token of a neighbour, which is made on first use; NULL: as
+ * eth_token_init() returns false
  */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
 /*
- * eth_token_init(), eth_token_fini() - Assign a token to a peer, and remove the token. Return: false if memory ran
- * out
+ * eth_token_init(), eth_token_fini() - Assign a token to a peer, and remove the token. Return:
+ * false if memory ran out, or if all tokens that were tried are in use
  */
 bool eth_token_init(struct eth_if *e, struct eth_peer *p);
 void eth_token_fini(struct eth_if *e, struct eth_peer *p);

@@ -3,7 +3,7 @@
 
 #include "eth/priv.h"
 
-#define ETH_TYPE_MIN 0x0600 /* values below this are lengths, IEEE 802.3 */
+#define ETH_TYPE_MIN 0x0600 /* a smaller value is no ethertype but a length (IEEE 802.3) */
 #define ETH_TYPE_VLAN 0x8100
 #define ETH_TYPE_QINQ 0x88a8
 #define ETH_TYPE_LLDP 0x88cc
@@ -33,12 +33,13 @@ static bool is_ones4(const uint8_t a[4])
 
 /*
  * Determines the destination of an IP packet. A group is taken from the IP destination, and not
- * from the frame's destination address. The reason: a MAC contains only 23 or 32 bits of the group,
- * and in the InfiniBand shape the kernel knows only the MGIDs of RFC 4391. Two kinds of IPv4
- * packets whose destination is no group go to the broadcast group: those with the broadcast address
- * as destination MAC (directed broadcast, RFC 4391 §5), and those to 255.255.255.255. A frame to a
- * unicast hardware address is sent to one receiver, whatever the IP destination is (RFC 6085). For
- * example, a bridge that converts multicast to unicast sends packets to a group in such frames.
+ * from the frame's destination address. The reason: a MAC contains only 23 or 32 bits of the group.
+ * In the InfiniBand shape the kernel computes MGIDs as RFC 4391 does, although the link's profile
+ * may have other MGIDs. Two kinds of IPv4 packets whose destination is no group go to the broadcast
+ * group: those with the broadcast address as destination MAC (directed broadcast, RFC 4391 §5), and
+ * those to 255.255.255.255. A frame to a unicast hardware address is sent to one receiver, whatever
+ * the IP destination is (RFC 6085). For example, a bridge that converts multicast to unicast sends
+ * packets to a group in such frames.
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now)
 {

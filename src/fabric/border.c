@@ -10,19 +10,21 @@
  *
  * Two rules protect a fabric from packets that come in by its external ends.
  *
- * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A packet whose SLID
- * leads to another port is a forgery and is discarded, because the SA and the ports trust SLIDs. If the SM enforces
- * partitions at the external port, there is an end port behind the external port, and the LFT must lead to the SLID
- * by the external port. Otherwise there may be switches behind the port that have several links to this fabric, and
- * the answer to a packet may take another link than the packet. In this case it suffices that the LFTs, followed from
- * switch to switch, lead out of the fabric by any external port at which no partitions are enforced. An SLID that
- * leads to a CA or switch of this fabric is never accepted.
+ * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A
+ * packet whose SLID leads to another port is a forgery and is discarded, because the SA and the
+ * ports trust SLIDs. The SM enforces partitions at a switch port only if an end port is behind it.
+ * So if the SM enforces them at the external port, the LFT must lead to the SLID by this port.
+ * Otherwise there may be switches behind the port that have several links to this fabric, and the
+ * answer to a packet may take another link than the packet. In this case it suffices that the LFTs,
+ * followed from switch to switch, lead out of the fabric by any external port at which no
+ * partitions are enforced. An SLID that leads to a CA or switch of this fabric is never accepted.
  *
- * Transits. Each link that a packet crosses costs a part of its hop budget. But the budget is not on the wire, so a
- * packet that comes in gets a new budget, and packets in a loop over external links would circulate for ever.
- * Therefore the six reserved bits of BTH octet 4 count how many times a packet that came in by an external end has
- * left by an external end. The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and the
- * fabric keeps no state about the packet. A packet without BTH has no such bits and does not leave again.
+ * Transits. Each link that a packet crosses costs a part of its hop budget. But a packet on the
+ * wire does not contain its budget, so a packet that comes in gets a new budget. Packets in a loop
+ * over external links would therefore circulate for ever. To prevent this, the six reserved bits of
+ * BTH octet 4 count how many times a packet that came in by an external end has left by an external
+ * end. The ICRC leaves that octet out (IBTA 7.8.1), receivers ignore the bits (9.2), and the fabric
+ * keeps no state about the packet. A packet without BTH has no such bits and does not leave again.
  */
 
 #define BTH_TRANSITS 4 /* octet of the BTH: FECN, BECN, then six reserved bits */

@@ -135,9 +135,8 @@ void capture_destroy(struct capture *c)
 }
 
 /*
- * Tell whether the capture records @p. Search the devices of the port, not the list c->taps,
- * because a port has few devices, but c->taps of a capture of all end ports has tens of thousands
- * of taps.
+ * Tell whether the capture records @p. Search the devices of the port, which are few, and not the
+ * list c->taps. A capture of all end ports can have tens of thousands of taps.
  */
 static bool is_tapped(const struct capture *c, const struct fabric_port *p)
 {

@@ -36,8 +36,8 @@ struct capture_cfg {
 	void *ctx;
 	ns_t epoch; /* Unix time in ns at which the fabric's clock was 0 */
 	/*
-	 * largest size of the file in octets; a record that would exceed it ends the capture with
-	 * -EFBIG; 0: no limit
+	 * largest size of the file in octets; a record that would exceed this size ends the capture
+	 * with -EFBIG; 0: no limit
 	 */
 	uint64_t max_octets;
 };

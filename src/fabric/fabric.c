@@ -171,7 +171,7 @@ static int node_add(struct fabric *f, const struct topo *t, uint32_t index)
 
 	if (!n)
 		return -ENOMEM;
-	f->node[f->nnodes++] = n; /* now fabric_destroy() frees the node */
+	f->node[f->nnodes++] = n; /* from here on fabric_destroy() frees the node */
 	n->f = f;
 	memcpy(n->name, tn->name, sizeof(n->name));
 	n->port = calloc(tn->nports + 1u, sizeof(*n->port));

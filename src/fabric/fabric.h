@@ -10,11 +10,12 @@
  * queue is ready. fabric_run() takes the ready ports in turn and moves up to PKT_BATCH packets of
  * each to the other end of its link. An HCA at the other end consumes the packets, and a switch
  * puts them into its egress queues. So delivery is not recursive, and a forwarding loop ends when
- * the packets have used up their hop budget.
+ * the packets have used up their hop budget (PKT_HOPS links).
  *
- * A link is up while it is enabled, both ends take part (PortPhysicalState is neither Disabled nor
- * Sleep, an external end has carrier), their rates match, and training is over. When a link goes
- * down, the packets in its queues and devices are discarded and counted.
+ * A link is up while it is enabled, both ends take part, the rates of the ends match, and training
+ * is over. The port of a node takes part if its PortPhysicalState is neither Disabled nor Sleep,
+ * and an external end takes part if it has carrier. When a link goes down, the packets in its
+ * queues and devices are discarded and counted.
  *
  * Devices (faults, captures) are stacked on one direction of a link, at the egress of a port.
  *
@@ -48,7 +49,7 @@ enum fabric_drop {
 	FABRIC_DROP_VERSION, /* LVer is not 0 */
 	FABRIC_DROP_VCRC,
 	FABRIC_DROP_STATE_IN, /* a data packet arrived at a port that is neither Armed nor Active */
-	FABRIC_DROP_STATE_OUT, /* a data packet is for a port that is not Active */
+	FABRIC_DROP_STATE_OUT, /* a data packet has to leave by a port that is not Active */
 	/*
 	 * a packet on VL15 is not for QP0, has a GRH or is multicast; or a packet for QP0 is not on
 	 * VL15
@@ -57,7 +58,7 @@ enum fabric_drop {
 	/* the DLID is 0, permissive, above LinearFDBTop, or has no port in the LFT */
 	FABRIC_DROP_DLID,
 	FABRIC_DROP_LOOP, /* the LFT points to the ingress port */
-	/* the multicast group has no member port, or its MLID is beyond the end of the MFT */
+	/* the MFT has no port for the MLID, or the MLID is beyond the end of the MFT */
 	FABRIC_DROP_MLID,
 	FABRIC_DROP_VL, /* SLtoVL maps the SL to VL15 */
 	FABRIC_DROP_MTU, /* the payload is larger than NeighborMTU of the egress port */
@@ -218,7 +219,7 @@ int fabric_link_set(struct fabric_port *p, bool up, ns_t now);
  * @p:	packet, of which the function takes ownership. Its head is at the LRH, and its tail is as
  *	crc_pkt_seal() makes it, or damaged on purpose
  *
- * For tests of how other nodes handle the packet.
+ * Tests use this function to see how other nodes handle the packet.
  */
 void fabric_inject(struct fabric_port *port, struct pkt *p, ns_t now);
 

@@ -97,7 +97,7 @@ struct fabric {
 	unsigned int depth[FABRIC_NQUEUES];
 	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
-	ns_t now; /* time of the last call that passed a time */
+	ns_t now; /* value of the argument now in the last call that had this argument */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;
@@ -185,7 +185,7 @@ void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, 
 /* --- trace.c; called only while f->tracing */
 void fabric_trace_emit(struct fabric *f, struct fabric_trace_event *ev);
 bool fabric_trace_wants(const struct fabric *f, const struct pkt *p);
-/* Call hca_rx(), and trace the fate of each packet that the trace matches. */
+/* Call hca_rx(), and trace the fate of each packet that matches the condition of the trace. */
 void fabric_trace_hca_rx(struct fabric_port *to, struct pkt **v, unsigned int n, ns_t now);
 void fabric_trace_sent(struct fabric_port *from, const struct pkt *p, ns_t now);
 

@@ -41,7 +41,7 @@ struct fault {
 	 * back no packets
 	 */
 	struct held *held;
-	struct held *free_held; /* list of places that have become free */
+	struct held *free_held; /* list of the places in .held that were in use and are free now */
 	/* .nheld: number of packets held back; .nused: number of places that were ever in use */
 	unsigned int nheld, nused;
 };

@@ -110,8 +110,8 @@ static void tell_want(struct fabric_port *end, bool on, ns_t now)
 }
 
 /*
- * Tell external ends whether this side of the link is ready. The owner of an external end may then
- * clear the end's carrier, or set it later.
+ * Tell an external end whether the node's side of the link is ready. The owner of the external end
+ * may then clear the end's carrier, or set it later.
  */
 static void tell_ext(struct fabric_link *l, bool on, ns_t now)
 {

@@ -328,8 +328,9 @@ static bool cuts_trains(const struct fabric_port *p)
 }
 
 /*
- * Take the first descriptor out of a queue. If it is a train of more than @max packets, or a train at a port that cuts
- * trains, split it, and leave the rest in the queue. Return: the descriptor; NULL if the queue is empty
+ * Take the first descriptor (struct pkt) out of a queue. If it is a train of more than @max
+ * packets, or a train at a port that cuts trains, split it, and leave the rest in the queue.
+ * Return: the descriptor; NULL if the queue is empty
  */
 static struct pkt *take(struct fabric_port *p, unsigned int class, unsigned int max, ns_t now)
 {

@@ -421,8 +421,8 @@ static void rx_one(struct fabric_port *in, struct pkt *p, ns_t now)
 }
 
 /*
- * Count received packets and words, including those with errors. Packets of port 0 are counted in
- * to_port0() and port.c.
+ * Count received packets and words, including those with errors. Packets that port 0 receives are
+ * counted in packet_to_port0() and forward_mcast(), and packets that port 0 sends in port.c.
  */
 static void count_rcv(struct fabric_port *in, struct pkt **v, unsigned int n)
 {

@@ -50,10 +50,10 @@ static enum fabric_drop check(struct fabric_port *in, const struct ib_ud_hdr *h,
 /*
  * --- SMPs that stay in their packet
  *
- * Most SMPs of a sweep pass a switch, once for each hop between the subnet manager and a node, and
- * most other SMPs are Gets and Sets that a switch answers. The code below changes such an SMP in
- * the packet in which it came, and sends the same packet on, or back as the response. Making a new
- * packet would take several times as long.
+ * Most SMPs that a switch gets in a sweep only pass it on their way to another node. Most other
+ * SMPs are Gets and Sets that the switch answers. The code below changes such an SMP in the packet
+ * in which it came, and sends the same packet on, or back as the response. Making a new packet
+ * would take several times as long.
  */
 
 /*
@@ -152,7 +152,7 @@ bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now)
 	return true;
 }
 
-/* --- MADs for port 0 that are handled as separate MADs, not in their packet */
+/* --- MADs for port 0 that are copied out of their packet */
 
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now)
 {

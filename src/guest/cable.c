@@ -25,7 +25,10 @@
 #define ETH "eth0"
 #define OWN_NS "/proc/self/ns/net"
 
-/* An open descriptor keeps the namespace when CMD unmounts VM_CABLE. */
+/*
+ * Descriptor of the namespace; -1: not open yet. While it is open, the namespace exists, even after
+ * CMD has unmounted VM_CABLE.
+ */
 static int cable_fd = -1;
 
 static int open_ns(void)

@@ -23,8 +23,9 @@ void chan_open(void)
 	if (chan < 0)
 		fatal(VM_CHANNEL ": %m");
 	/*
-	 * The boot is over, so a processor that a busy machine does not run in time is no longer a
-	 * reason to panic.
+	 * During the boot the kernel panics if a processor hangs, so that `uipoib vm` boots the VM
+	 * again (vm/qemu.c). Now the boot is over. From now on, a processor that seems to hang may be
+	 * one that a busy host does not run in time, which is no reason to panic.
 	 */
 	write_file("/proc/sys/kernel/softlockup_panic", "0");
 	chan_send(FRAME_HELLO, NULL, 0);

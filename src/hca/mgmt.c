@@ -42,7 +42,7 @@ enum hca_drop hca_mgmt_rx(struct hca_rx_ctx *r)
 /*
  * Queue a MAD that a port sends to its own LID. A timer delivers the MAD later. If the MAD were
  * received inside the call that sends it, a requester would get its answer before mad_request()
- * returns, and two agents that answer each other would recurse.
+ * returns. Besides, two agents that answer each other would recurse.
  */
 static int mgmt_queue(struct hca *h, uint8_t port, struct pkt *p, ns_t now)
 {

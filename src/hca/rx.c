@@ -8,8 +8,8 @@
 
 /*
  * Moves LRH to DETH into hdr[] if they lie in the first slice, as in a packet that came in a UDP
- * datagram, because the receiver of the packet expects the GRH in hdr[]. Return: octets of the
- * headers; 0: the packet is too short
+ * datagram. The receiver of the packet expects the GRH in hdr[]. Return: octets of the headers; 0:
+ * the packet is too short
  */
 static unsigned int rx_headers(struct pkt *p)
 {

@@ -207,7 +207,8 @@ int srv_ns_follow(struct srv *s, struct srv_ns *ns, const struct helper_req *req
 	}
 	/*
 	 * If the daemon has files of an older namespace, answer 0, so that the daemon closes these
-	 * files first: its limit of open files may be too low for the files of both namespaces.
+	 * files first: the daemon's limit of open files may be too low for the files of both
+	 * namespaces.
 	 */
 	if (req->gen && req->gen != ns->gen)
 		return 0;

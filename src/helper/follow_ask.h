@@ -7,13 +7,13 @@
  * namespace (netdev_post_ns_follow()). This file decides when the daemon asks, and interprets the
  * answers. This file does no I/O and reads no clock.
  *
- * The helper process is asked when a name was added or removed in the folder of the namespace's
- * name. It is also asked every ten seconds, because not every change shows in the folder: a
- * namespace can be unmounted from its name, and another namespace can be mounted over the name.
- * While the namespace is gone, the helper process is asked every second, because a namespace is
- * mounted on its name some time after the name was added. A question waits for the answer to the
- * previous question. If a namespace is deleted and made again repeatedly, the intervals between
- * questions grow, up to ten seconds.
+ * The helper process is asked when a name was added or removed in the folder that contains the
+ * namespace's file, for example /run/netns. It is also asked every ten seconds, because not every
+ * change shows in the folder: a namespace can be unmounted from its name, and another namespace can
+ * be mounted over the name. While the namespace is gone, the helper process is asked every second,
+ * because a namespace is mounted on its name some time after the name was added. A question waits
+ * for the answer to the previous question. If a namespace is deleted and made again repeatedly, the
+ * intervals between questions grow, up to ten seconds.
  */
 
 #include <stdbool.h>

@@ -118,7 +118,7 @@ struct netdev_helper_end {
 
 /*
  * netdev_helper_clean() - Remove the named namespaces that a killed helper left
- * @record:	file in which the helper noted the namespaces; removed, too
+ * @record:	file in which the helper noted the namespaces; this function removes the file, too
  *
  * A name that now belongs to another namespace is not removed.
  */
@@ -459,10 +459,11 @@ int netdev_post_tap_return(struct netdev_helper *h, uint32_t ns, const struct ne
  * netdev_post_tap_place() - Move a spare TAP into its namespace, under the name in @conf, and configure it like a new
  * TAP
  *
- * The request may be repeated until it succeeds, and must be repeated when the namespace was made again. The answer's
- * value is the interface index. The interface is down and has no addresses. Errors: -EBUSY: another device has
- * the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace is gone; -EALREADY: the TAP is placed under
- * another name; -EPERM: netdev_tap_spare() did not allow the name, or the TAP was made without .stable
+ * The request may be repeated until it succeeds, and must be repeated when the namespace was made
+ * again. The answer's value is the interface index. The interface is down and has no addresses.
+ * Errors: -EBUSY: another device has the name; -ENODEV: the TAP was deleted; -ESTALE: the namespace
+ * is gone; -EALREADY: the TAP is placed under another name; -EPERM: netdev_tap_spare() did not
+ * allow the name, or @conf has .stable but the TAP was made without .stable
  */
 int netdev_post_tap_place(struct netdev_helper *h, uint32_t ns, uint32_t number,
 			  const struct netdev_tap_conf *conf, netdev_done done, void *ctx);

@@ -136,7 +136,7 @@ static int answer(struct srv *s, struct srv_ns *ns, struct srv_reply *r)
 	return 0;
 }
 
-/* Answer with namespace @fd, which may be in the table already. Takes @fd. */
+/* Answer with the namespace of @fd, which may be in the table already. Takes ownership of @fd. */
 static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct srv_reply *r)
 {
 	struct srv_ns *ns = find_fd(s, fd);

@@ -54,7 +54,11 @@ struct srv_park {
 /* A namespace. Its handle is its index in srv.ns plus 1. The entry is free while .refs is 0. */
 struct srv_ns {
 	unsigned int refs;
-	int fd; /* descriptor of the namespace; -1 while no file names the namespace */
+	/*
+	 * descriptor of the namespace; -1 after the namespace was deleted, until it is made again
+	 * (follow.c)
+	 */
+	int fd;
 	/* true if srv_ns_follow() looks for a new namespace under .spec when this namespace is gone */
 	bool follow;
 	uint32_t gen; /* number of times that the namespace was gone, plus 1 */

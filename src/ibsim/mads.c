@@ -270,8 +270,8 @@ void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_
 /* --- unsolicited MADs to a client that is an SM */
 
 /*
- * Return the client that gets the unsolicited MADs of the port of @c: the first client of this port
- * that is an SM and has sent an SMP; NULL: there is none
+ * Return the client that gets the unsolicited MADs of the port of @c: of the clients of this port
+ * that are SMs and have sent an SMP, the client with the lowest id; NULL: there is none
  */
 static const struct ibsim_client *sm_of(const struct ibsim_client *c)
 {

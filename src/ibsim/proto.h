@@ -53,8 +53,8 @@ enum ibsim_ctl_type {
 	IBSIM_CTL_DISCONNECT,
 	IBSIM_CTL_GET_PORT, /* 4 octets: LID (2), port state (1), unused (1) */
 	IBSIM_CTL_GET_VENDOR, /* struct ibsim_vendor */
-	IBSIM_CTL_GET_GID, /* 16 octets */
-	IBSIM_CTL_GET_GUID, /* 8 octets, big-endian */
+	IBSIM_CTL_GET_GID, /* GID of the client's port, 16 octets */
+	IBSIM_CTL_GET_GUID, /* node GUID, 8 octets, big-endian */
 	IBSIM_CTL_GET_NODE_INFO, /* 64 octets, as in an SMP */
 	/*
 	 * PortInfo, 64 octets; octet 0 of the request is the number of the port, where 0 means the

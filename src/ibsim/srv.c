@@ -20,8 +20,8 @@ static void client_free(struct ibsim_client *c)
 }
 
 /*
- * Free the dead clients. A client cannot be freed at the moment when it ends, because the server
- * may notice the end of the client inside a callback of an agent or a socket of this client.
+ * Free the dead clients. The server may notice the end of a client inside a callback of an agent or
+ * a socket of this client. So the client cannot be freed at this moment.
  */
 static void reap(struct timer *t, ns_t now)
 {

@@ -17,7 +17,8 @@
  *	a response	is sent unchanged
  *	or a Send
  *
- * Unsolicited SMPs and SA requests go to the first client of the port that is an SM (IsSM).
+ * Unsolicited SMPs and SA requests go to one of the clients of the port that are SMs (IsSM), the
+ * client with the lowest id.
  * libumad2sim ends with a segmentation fault when it receives a class for which its program has not
  * registered. An SM registers for both classes before it sends its first SMP, so a client gets
  * unsolicited MADs only after its first SMP.

@@ -21,7 +21,8 @@
  *	ifc_work()	port changes, received packets, actions of links
  *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
  *
- * and the function that moves packets between the ports, until nothing is left to do.
+ * and, if the ports belong to a software fabric, the function that moves packets through this
+ * fabric, until nothing is left to do.
  */
 
 #include "ca/ca.h"
@@ -101,8 +102,8 @@ bool ifc_work_left(const struct ifc_set *s);
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /*
- * ifc_transmit_left() - Tell whether ifc_transmit() has to be called again soon: a TAP may have frames to read, and
- * .starved is not set
+ * ifc_transmit_left() - Tell whether ifc_transmit() has to be called again soon: a TAP may have
+ * frames to read, and packet buffers are free (.starved is not set)
  */
 bool ifc_transmit_left(const struct ifc_set *s);
 
@@ -265,8 +266,8 @@ struct ifc {
 	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
 	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
 	/*
-	 * number of packets that the TAP may still send in this round; negative: number by which
-	 * its next rounds are shortened
+	 * number of packets that the TAP may still send in its present turn; negative: its next
+	 * turns are shortened by this number of packets
 	 */
 	int deficit;
 	unsigned int posted; /* number of packets posted to queue pairs since the start; may wrap */

@@ -7,7 +7,7 @@
 
 /*
  * This function is a callback of the CA, inside which the CA must not be called. So it only stores
- * the event.
+ * the event for ifc_port_refresh(), and reports it to .on_event.
  */
 static void on_event(void *ctx, enum ca_event ev, ns_t now)
 {

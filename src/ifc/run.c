@@ -97,9 +97,9 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads at least one frame. The function estimates that the next frame will become as many packets
- * as the last frame, and reads it only if all frames together then become at most @limit packets.
- * *ret_err is the error of the last read, or 0.
+ * Reads frames into @v: one, and more as long as all frames together become at most @limit packets.
+ * The function estimates that the next frame will become as many packets as the last frame. Returns
+ * the number of frames. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {
@@ -159,7 +159,7 @@ static enum turn take_turn(struct ifc *i, ns_t now)
 	if (ifc_watchdog_block(i, now))
 		return TURN_STALLED;
 	if (!room_behind(i))
-		/* this interface gets no new quantum, because no TAP can send now */
+		/* the queues have no room; a TAP that cannot send gets no new quantum */
 		return TURN_BLOCKED;
 	if (i->deficit < IFC_QUANTUM)
 		i->deficit += IFC_QUANTUM;

@@ -26,8 +26,9 @@ static void iface_log(const struct inst_iface *i, enum log_level lvl, const char
 /* --- frames */
 
 /*
- * The TAP is watched edge-triggered, because ifc_transmit() reads the TAP until it is empty, or
- * until the fabric has no room for more packets.
+ * The TAP is watched edge-triggered. No further event is needed for the frames that wait in the
+ * TAP: ifc_transmit() reads the TAP until it is empty, and continues by itself when it had to stop
+ * for lack of room.
  */
 static void tap_readable(struct loop_fd *fd, uint32_t events, ns_t now)
 {
@@ -50,9 +51,10 @@ static int read_tap(void *ctx, struct pkt **ret)
 	if (err)
 		return err;
 	/*
-	 * tap_vnet_to_pkt() fails for frames with VLAN tags, which eth_tx() counts and drops, and
-	 * for frames whose checksum would begin in the Ethernet header. Frames of the second kind
-	 * are sent with the checksum that they have.
+	 * An error of tap_vnet_to_pkt() is ignored. The function fails for two kinds of frames with
+	 * a partial checksum: frames with VLAN tags, which eth_tx() counts and drops, and frames
+	 * whose checksum would begin in the link header. Frames of the second kind are sent with
+	 * the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
@@ -117,8 +119,9 @@ static void set_carrier(void *ctx, bool up)
 }
 
 /*
- * The kernel needs the address of the broadcast group, because the kernel copies scope and P_Key of this
- * address into the addresses of IP groups (ip_ib_mc_map(), ipv6_ib_mc_map()).
+ * The kernel needs the address of the broadcast group: it copies the scope and the P_Key of this
+ * address into the hardware addresses to which it maps IP groups (ip_ib_mc_map(),
+ * ipv6_ib_mc_map()).
  */
 void iface_put_lladdrs(struct inst_iface *i)
 {

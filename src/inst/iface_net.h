@@ -6,10 +6,9 @@
  * DOC: The kernel's settings of an interface
  *
  * Only the helper process may change the MAC, the MTU and the addresses of a TAP, and a busy kernel
- * may take long. So each interface has at most one job that the helper process has not answered,
- * and stores the settings that it wants to send next in struct iface_net. The carrier is raised
- * only after the kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is
- * a carrier.
+ * may take long. So each interface has at most one job that the helper process has not answered.
+ * The settings to send next are stored in struct iface_net. The carrier is raised only after the
+ * kernel has acknowledged MAC and MTU, because the kernel sends as soon as there is a carrier.
  *
  * The daemon itself sets the carrier by ioctl() on the descriptor of the device. For a device of
  * type 32 it also sets the addresses and the largest MTU in this way. These calls wait while the
@@ -35,8 +34,8 @@ enum iface_net_set {
 	IFACE_NET_TOKEN = 1 << 3,
 	IFACE_NET_GONE = 1 << 4, /* delete neighbour entries; used only in iface_net.asked */
 	/*
-	 * After the namespace was made again, these are done in this order: move the TAP into the namespace, add
-	 * the configured addresses one after the other, set IFF_UP
+	 * After the namespace was made again, these three settings are sent in this order: move the
+	 * TAP into the namespace; add the configured addresses one after the other; set IFF_UP
 	 */
 	IFACE_NET_TAP = 1 << 5,
 	IFACE_NET_ADDR = 1 << 6,
@@ -55,7 +54,10 @@ struct iface_net {
 	unsigned int wanted; /* mask of enum iface_net_set: settings that wait to be sent */
 	/* settings in the request to the helper process that is not answered yet */
 	unsigned int asked;
-	/* settings that the kernel refused and that are sent again after 2 to 64 s */
+	/*
+	 * settings that the kernel refused and that are sent again: the TAP's move and IFF_UP after
+	 * 2 to 64 s by the timer .again, all others by iface_net_retry()
+	 */
 	unsigned int refused;
 	/*
 	 * number of refusals in a row, of moving the TAP into the namespace or of IFF_UP
@@ -137,7 +139,8 @@ void iface_net_lost(struct inst_iface *i);
 void iface_net_came(struct inst_iface *i);
 
 /*
- * iface_net_retry() - Send those settings again that the kernel refused; called every few seconds
+ * iface_net_retry() - Send those settings again that the kernel refused, except the TAP's move and
+ * IFF_UP, which the timer .again repeats; called every few seconds
  */
 void iface_net_retry(struct inst_iface *i);
 

@@ -133,7 +133,7 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg);
  * inst_create() - Make an instance with its loop, packet pool and helper process, but without fabrics
  * @err:	message on failure, which names what is missing in the environment
  *
- * Call it before anything starts threads, because it forks.
+ * Call this function before anything starts threads, because it forks the helper process.
  * Return: 0 or -errno
  */
 int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR_MAX]);

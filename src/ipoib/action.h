@@ -46,7 +46,8 @@ bool ipoib_ah_same(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 bool ipoib_ah_asked(const struct ipoib_ah *a, const struct ipoib_ah_attr *attr);
 
 /*
- * ipoib_ah_drop() - Queue AH_DESTROY for the handle of @a, and ignore the answer to an open request
+ * ipoib_ah_drop() - Queue AH_DESTROY for the handle of @a. If a request is open, the handle in its
+ * answer will be destroyed, too
  */
 void ipoib_ah_drop(struct ipoib_link *l, struct ipoib_ah *a);
 

@@ -33,7 +33,7 @@ void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
  * identifier for each prefix, from a secret, the prefix and the number of collisions that duplicate
  * address detection found. The other inputs of RFC 7217 are the interface, its link, and a secret
  * of the administrator or of the machine. The secret that uipoib gives to the kernel is computed
- * from them.
+ * from these other inputs.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 
@@ -49,8 +49,8 @@ void ipoib_stable_secret(uint8_t ret[IPOIB_STABLE_SECRET],
 			 const char *name);
 
 /*
- * ipoib_machine_secret() - Make the secret of a machine from the @len octets of its identifier. The identifier cannot
- * be computed from the secret
+ * ipoib_machine_secret() - Make the secret of a machine from @machine, the @len octets of the
+ * machine's identifier. The identifier cannot be computed from the secret
  */
 void ipoib_machine_secret(uint8_t ret[IPOIB_STABLE_SECRET], const void *machine, size_t len);
 

@@ -51,8 +51,8 @@ enum ipoib_drop {
 	IPOIB_DROP_TOO_BIG, /* the packet is longer than the IP MTU */
 	IPOIB_DROP_HEADROOM, /* the packet's buffer has no room for the encapsulation */
 	/*
-	 * too many packets wait for the same answer, or the link holds too many packets, or few
-	 * packet buffers are free
+	 * too many packets wait for the same neighbour or group, or the link holds too many
+	 * packets, or few packet buffers are free
 	 */
 	IPOIB_DROP_HELD_FULL,
 	/*
@@ -278,8 +278,8 @@ struct ipoib_ah_attr {
 
 enum ipoib_action_type {
 	/*
-	 * make a QP with the values of .qp and answer with ipoib_qp_ready(); a link has one QP in
-	 * its life
+	 * make a QP with the values of .qp and answer with ipoib_qp_ready(); after a success, the
+	 * link requests no further QP
 	 */
 	IPOIB_ACT_QP_CREATE,
 	/* reset the QP, and give it the values of .qp; its attachments to groups stay */
@@ -446,9 +446,9 @@ struct ipoib_neigh *ipoib_neigh_find(const struct ipoib_link *l, const struct ip
  * contains about the neighbour @n
  *
  * Once the path to the neighbour is known, messages about the neighbour from other ports have no
- * effect. Return: 0; -EKEYREJECTED: bit 31 of the Q_Key is set, and it is not the link's Q_Key, so
- * the link cannot send packets with it. Instead of a Q_Key with bit 31 set, the HCA puts the Q_Key
- * of the sending queue pair, which is the link's, into the packet (IBTA 10.2.5)
+ * effect. Return: 0; -EKEYREJECTED: bit 31 of the Q_Key is set, and the Q_Key is not the link's, so
+ * the link cannot send packets with it. The reason: if bit 31 is set, the HCA replaces the Q_Key by
+ * that of the sending queue pair, which is the link's Q_Key (IBTA 10.2.5)
  */
 int ipoib_neigh_said(struct ipoib_neigh *n, const struct ipoib_neigh *src,
 		     const struct nd_port *port);

@@ -87,8 +87,9 @@ struct ipoib_mcast {
 	ns_t lent_until;
 	struct pkt_queue held;
 	/*
-	 * groups that do not exist, and whose packets wait until this group is joined. If this group is joined,
-	 * the packets are sent to it; if the join is refused, the packets are dropped
+	 * groups that do not exist or cannot be joined, and whose packets wait until this group,
+	 * the all-routers or the all-systems group, is joined or refused. The packets are then
+	 * routed again (ipoib_mcast_release_held())
 	 */
 	struct list waiting;
 	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */

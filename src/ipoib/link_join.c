@@ -77,9 +77,9 @@ void ipoib_link_unjoin(struct ipoib_link *l, ns_t now)
 }
 
 /*
- * Writes to @t which field of @rec does not fit this port or link; false: all fields fit. diagnosed() calls this
- * function after a refused join: the refusal contains only a status, and the record of the existing group shows the
- * probable cause.
+ * Tells whether a field of @rec does not fit this port or link, and writes to @t which field. After
+ * a refused join, diagnosed() passes the record of the existing group: the refusal contains only a
+ * status, and this record shows the probable cause.
  */
 static bool rec_unfit(const struct ipoib_link *l, const struct ib_mcmember_rec *rec, struct text *t)
 {

@@ -71,13 +71,16 @@ struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 					 const struct ib_mcmember_rec *rec);
 void ipoib_mcasts_join(struct ipoib_link *l, ns_t now); /* joins all groups that have receivers */
 /*
- * ipoib_mcasts_renew() - Join again every group that the link may create, because the parameters of
- * the broadcast group have changed, and the other groups have the same parameters
+ * ipoib_mcasts_renew() - Join again every group that the link may create. The parameters of the
+ * broadcast group have changed, and the other groups must have the same parameters
  */
 void ipoib_mcasts_renew(struct ipoib_link *l, ns_t now);
 void ipoib_mcast_created(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
-/* asks again about absent and failed groups, because the SA has lost its state */
+/*
+ * lets the next packet to an absent or failed group ask the SA again, because the SA has lost its
+ * state
+ */
 void ipoib_mcasts_restart(struct ipoib_link *l);
 
 /* ipoib_mcast_join_non(), _leave_non() - Begin and end to receive a group as NonMember, for a router */
@@ -94,8 +97,8 @@ void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
 
 /* mcast_attach.c */
 /*
- * ipoib_mcast_attach() - Attach the QP to those MLIDs of the group on which it should receive, and detach it from the
- * other MLIDs
+ * ipoib_mcast_attach() - Attach the QP to those MLIDs of the group on which the QP should receive,
+ * and detach the QP from the other MLIDs
  */
 void ipoib_mcast_attach(struct ipoib_mcast *m);
 void ipoib_mcast_detach(struct ipoib_mcast *m);
@@ -140,8 +143,8 @@ extern const uint8_t ipoib_all_routers[][16];
 enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum ipoib_drop *ret_why,
 				     ns_t now);
 /*
- * ipoib_mcast_refresh() - Query the SA about @m, to which a packet is being sent, if the SA has not
- * answered yet or its answer is too old
+ * ipoib_mcast_refresh() - Ask the SA about @m, to which a packet is being sent, if the SA was not
+ * asked yet or its last answer is too old
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*

@@ -11,8 +11,8 @@
 struct ipoib_path *ipoib_path_get(struct ipoib_link *l, const ib_gid *gid);
 void ipoib_path_put(struct ipoib_path *p); /* frees the path @p if no neighbour uses it */
 /*
- * ipoib_path_resolve() - Ask the SA for the path if it is NONE, or if it is FAILED and the back-off
- * is over
+ * ipoib_path_resolve() - Ask the SA for the path if the path's state is NONE, or if the state is
+ * FAILED and the back-off is over
  */
 void ipoib_path_resolve(struct ipoib_path *p, ns_t now);
 /*

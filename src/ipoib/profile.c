@@ -127,8 +127,8 @@ static bool is_ipv6(uint16_t ethertype)
 }
 
 /*
- * The broadcast group is FF12:3333::1 for every P_Key (§5.1.6 of the draft), so an IB subnet can
- * have only one such link.
+ * The broadcast group is FF12:3333::1 for every P_Key (draft-kashyap-ipoib-ipv6-over-ib-00 §5.1.6),
+ * so an IB subnet can have only one such link.
  */
 static int all_hosts_3333(ib_gid *ret, const struct ipoib_map *map)
 {
@@ -142,7 +142,10 @@ static int no_ipv4_group(ib_gid *ret, const uint8_t group[4], const struct ipoib
 	return -EINVAL;
 }
 
-/* §4.1 of the draft: the MGID has the scope of the IPv6 group, and not that of the link. */
+/*
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: the MGID has the scope of the IPv6 group, and not that
+ * of the link.
+ */
 static int ipv6_to_3333(ib_gid *ret, const uint8_t group[16], const struct ipoib_map *map)
 {
 	return mgid_3333_from_ipv6(ret, group);
@@ -194,8 +197,8 @@ static bool is_ip_or_ibarp(uint16_t ethertype)
 }
 
 /*
- * §3.2 of the draft: paths have an MTU of 2048 or 4096. The IP MTU is 2048 on a link with an MTU of
- * 4096, and 2048 less the encapsulation on a link with an MTU of 2048.
+ * draft-pelissier-ipoib-encaparp-00 §3.2: paths have an MTU of 2048 or 4096. The IP MTU is 2048 on
+ * a link with an MTU of 4096, and 2048 less the encapsulation on a link with an MTU of 2048.
  */
 static unsigned int mtu_2048_at_most(unsigned int group_mtu)
 {

@@ -8,8 +8,9 @@
  * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of
  * its neighbours. So a fat tree looks like a tree, and the switches of a ring that all have CAs
  * stand side by side. In each level the nodes are put into an order in which they stand near their
- * neighbours above and below, so that few cables cross. The order comes from repeated computation
- * of the mean of the neighbours' places, as in Sugiyama, Tagawa and Toda 1981. Then the nodes of
+ * neighbours above and below, so that few cables cross. To find the order, the nodes of a level are
+ * sorted by the mean of their neighbours' places, again and again for each level (Sugiyama, Tagawa
+ * and Toda 1981). Then the nodes of
  * each level are placed as near below or above their neighbours as the order and a smallest
  * distance allow, by least squares.
  *
@@ -23,7 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LAYOUT_FOLD 128 /* number of CAs above which layout_place() folds them */
+#define LAYOUT_FOLD 128 /* with more CAs than this, the CAs with one cable are folded */
 #define LAYOUT_APART 1.0 /* smallest distance of two nodes of a level, or of a row of CAs */
 
 struct layout_node {

@@ -16,7 +16,7 @@
 #define PARALLEL 4 /* distance of parallel cables */
 #define NAME_MAX_SHOWN 14 /* largest number of characters of a name that fit into a box */
 
-/* The style sheet has no CSS variables, because librsvg and other viewers do not support them */
+/* The style sheet uses no CSS variables, because librsvg and other viewers do not support them */
 static const char style[] =
 	"<style>\n"
 	"text{font:11px sans-serif;fill:#1b1f24;text-anchor:middle}\n"

@@ -11,8 +11,8 @@
 #include "vm/net.h"
 
 struct ports {
-	const char *text
-		[VM_HCAS_MAX]; /* values of --port (.given); NULL: the first free port of a switch */
+	/* values of --port; .given entries are set. NULL: the first free port of a switch */
+	const char *text[VM_HCAS_MAX];
 	struct conf_port to[VM_HCAS_MAX]; /* address of each "udp:" port; otherwise .udp is false */
 	uint64_t guid[VM_HCAS_MAX]; /* values of --guid; .nguids entries are set */
 	unsigned int given, nguids;

@@ -26,7 +26,8 @@ struct user {
 int user_find(struct user *ret, const char *text, const char *root);
 
 /*
- * user_environ() - Make the environment of CMD: @env with HOME, USER and LOGNAME of the user. Return: an array,
+ * user_environ() - Make the environment of CMD: @env with HOME, USER and LOGNAME of the user. If the
+ * user has no name, the environment has neither USER nor LOGNAME. Return: an array,
  * allocated by one malloc(); its strings are borrowed from @env or @u, or are in the same allocation. NULL: out of
  * memory
  */

@@ -63,7 +63,8 @@ struct mad_tx;
 
 struct mad_ep_ops {
 	/*
-	 * Put one MAD (256 octets) on the wire. For MADs of class 0x81 the owner first applies the rules of the SMI.
+	 * Put one MAD (256 octets) on the wire. For MADs of class 0x81 the owner has to apply the
+	 * rules of the SMI first.
 	 * Return: 0, or an error such as -ENETDOWN, which counts as a loss, so that the request is retried
 	 */
 	int (*send)(void *ctx, const struct mad_addr *to, const void *mad, ns_t now);

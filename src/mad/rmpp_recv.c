@@ -65,8 +65,9 @@ static void send_refusal(struct mad_ep *ep, const struct mad_addr *to, const voi
 }
 
 /*
- * Ends a reception that failed. If no segment came in time (RMPP_STATUS_T2L), the request is sent
- * again. After any other error the request ends, too.
+ * Ends a reception that failed. If the message was the response to a request and no segment came in
+ * time (RMPP_STATUS_T2L), the request is sent again. After any other error the request ends with
+ * -ECONNABORTED.
  */
 static void rx_fail(struct rmpp_rx *rx, enum rmpp_status why, ns_t now)
 {

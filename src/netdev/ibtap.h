@@ -37,7 +37,8 @@ int ibtap_set_addr(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
 /**
  * ibtap_set_broadcast() - Set the address of the broadcast group
  *
- * The kernel copies scope and P_Key of the GID into the addresses of IP groups.
+ * The kernel copies the scope and the P_Key of this group's GID into the hardware addresses to
+ * which it maps IP groups.
  * Return: 0; -EADDRNOTAVAIL: the address lacks the GID of a group or the QPN 0xffffff; -errno
  */
 int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN]);
@@ -49,11 +50,11 @@ int ibtap_set_broadcast(const struct tap *t, const uint8_t addr[IBTAP_ADDR_LEN])
 int ibtap_set_max_mtu(const struct tap *t, unsigned int mtu);
 
 /*
- * ibtap_set_offload() - Does the work of tap_set_offload() for a device of this kind. If an offload
+ * ibtap_set_offload() - Do the work of tap_set_offload() for a device of this kind. If an offload
  * in @offload needs another offload, the function sets the other offload, too
  */
 int ibtap_set_offload(struct tap *t, uint32_t offload);
-/* ibtap_set_carrier() - Does the work of tap_set_carrier() for a device of this kind */
+/* ibtap_set_carrier() - Do the work of tap_set_carrier() for a device of this kind */
 int ibtap_set_carrier(const struct tap *t, bool on);
 
 #endif

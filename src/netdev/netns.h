@@ -9,9 +9,10 @@
  * socket or TAP made in it. A named namespace is a mount on /run/netns/NAME, as `ip netns` makes it. An anonymous
  * namespace is only referred to by descriptors, so it disappears when the processes that have them end.
  *
- * A function that enters a namespace does so with the calling thread, which returns to its own namespace before the
- * function returns. If the thread cannot return to its namespace, the function ends the process by abort(), because
- * otherwise the thread would continue in the wrong namespace.
+ * netns_call() and netns_create() enter a namespace with the calling thread, and bring the thread
+ * back to its own namespace. If the thread cannot come back, they end the process by abort(),
+ * because otherwise the thread would continue in the wrong namespace. netns_run() uses a child
+ * process. netns_enter() and netns_enter_userns() do not come back.
  */
 
 #include <stdbool.h>
@@ -113,8 +114,9 @@ int netns_run(int fd, int (*fn)(void *arg, int fds[NETNS_RUN_FDS], unsigned int 
 /**
  * netns_enter_userns() - Become root of a new user namespace, and of a network namespace in it
  *
- * For callers without privileges: the caller's user and group are mapped to 0, and network namespaces that it makes
- * later belong to the user namespace. The process cannot return to its old namespaces, and may have only one thread.
+ * For callers without privileges: the caller's user and group are mapped to 0, and network
+ * namespaces that the caller makes later belong to the user namespace. The process cannot return to
+ * its old namespaces, and may have only one thread.
  * Return: 0 or -errno; -EPERM, -EUSERS or -ENOSPC where the system forbids it
  */
 int netns_enter_userns(void);

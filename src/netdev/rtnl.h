@@ -243,7 +243,8 @@ struct rtnl_event {
 };
 
 /*
- * rtnl_events_open() - Open a non-blocking socket for all events of enum rtnl_event_type in this namespace
+ * rtnl_events_open() - Open a non-blocking socket for all events of enum rtnl_event_type in the
+ * caller's namespace
  * Return: 0 or -errno
  */
 int rtnl_events_open(int *ret_fd);

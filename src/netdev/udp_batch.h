@@ -8,7 +8,8 @@
  * Each packet is one datagram. Consecutive packets of equal length are one message with
  * UDP_SEGMENT, which the kernel cuts into these datagrams; the last packet may be shorter. Headers
  * and tail of a packet are copied one after the other into the batch, and the payload is not
- * copied. So a packet in a message of several packets needs only two parts (struct iovec): its
+ * copied. So the tail of a packet and the headers of the next packet are adjacent, and can be one
+ * part (struct iovec). In a message of several packets each packet needs only two parts: its
  * payload, and the octets between this payload and the payload of the next packet.
  */
 

@@ -47,7 +47,7 @@ enum node_rcv_reason {
 	NODE_RCV_LOCAL_PHYSICAL, /* wrong CRC */
 	NODE_RCV_MALFORMED, /* wrong length, version or VL */
 	NODE_RCV_OVERRUN,
-	NODE_RCV_DLID_MAPPING, /* this reason and those below count in PortRcvSwitchRelayErrors */
+	NODE_RCV_DLID_MAPPING, /* this reason and the next two count in PortRcvSwitchRelayErrors */
 	NODE_RCV_VL_MAPPING,
 	NODE_RCV_LOOPING,
 	NODE_RCV_REASONS,
@@ -84,8 +84,9 @@ struct node;
 struct node_rare {
 	struct smp_vlarb_entry vlarb[4][32];
 	/*
-	 * .cnt_base: values of node_port.cnt when the PMA last cleared them, which the PMA subtracts from .cnt.
-	 * PortCountersExtended uses .ext_base instead of .cnt_base.
+	 * .cnt_base: values that node_port.cnt had when the PMA last cleared the counters. The PMA
+	 * subtracts these values from node_port.cnt. PortCountersExtended uses .ext_base instead of
+	 * .cnt_base.
 	 */
 	struct node_counters cnt_base;
 	uint64_t ext_base[NODE_EXT_COUNTERS];
@@ -172,7 +173,7 @@ struct node {
 	const struct node_ops *ops;
 	void *ctx;
 	uint64_t smps, gmps,
-		dropped; /* numbers of SMPs and GMPs that were received, and discarded */
+		dropped; /* numbers of SMPs and of GMPs received, and of MADs discarded */
 	/* queue of SMPs with a directed route of no hops, which this node sent to itself */
 	struct node_loop *loop, **loop_end;
 	unsigned int nloop;
@@ -241,7 +242,10 @@ static inline const uint8_t *node_switch_vl(const struct node *n, uint8_t in, ui
 	return sw->sltovl ? sw->sltovl[in * (n->info.nports + 1u) + out] : n->port[0].sltovl;
 }
 
-/* node_port_rate() - Set the supported and the enabled widths and speeds of a port, before its link comes up */
+/*
+ * node_port_rate() - Set the widths and speeds that a port supports and enables. To be called
+ * before the link of the port comes up
+ */
 void node_port_rate(struct node *n, uint8_t port, struct node_rate enabled);
 
 /* node_rate_enabled() - Return the widths and speeds that a port enables now, after any Set(PortInfo) */

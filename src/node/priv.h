@@ -18,8 +18,8 @@
  *	ping.c		responder of ibping
  *	mad_pkt.c	MADs as packets
  *
- * The events of a Set are raised after its response was sent, so that packets that the owner of the
- * node sends because of an event do not overtake the response.
+ * The events of a Set are raised after its response was sent. So the response is not overtaken by
+ * packets that the owner of the node sends because of an event.
  */
 
 #include "node/node.h"

@@ -68,8 +68,8 @@ uint16_t sma_set_lft(struct sma_req *r)
 }
 
 /*
- * Position of the port masks in one block of the MFT. The block has 32 MLIDs from .first on, each
- * with a mask of 16 ports, which begins at bit .shift of word .word of the MFT entry
+ * Position of the port masks in one block of the MFT. The block has 32 MLIDs from 0xc000 + .first
+ * on, each with a mask of 16 ports. The mask begins at bit .shift of word .word of the MFT entry
  */
 struct mft_place {
 	unsigned int first, word, shift;

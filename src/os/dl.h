@@ -3,8 +3,9 @@
 #define OS_DL_H
 
 /*
- * Libraries that few commands need. A library is loaded when a command that needs it runs, so that all other processes of the
- * program, some of which have privileges, start without the library and its dependencies.
+ * Libraries that few commands need. A library is loaded when a command that needs it runs, so that
+ * all other processes of the program start without the library and its dependencies. This matters
+ * because some of these processes have privileges.
  */
 
 #include <stddef.h>
@@ -15,7 +16,9 @@ struct dl_symbol {
 };
 
 /*
- * DL_TABLE() - Define @table, a struct with a pointer to each function of a library, and the symbols of these pointers, @table_symbols
+ * DL_TABLE() - Define @table, a struct with a pointer to each function of a library, and an array
+ * whose name is that of @table with _symbols appended. dl_load() fills in the pointers by this
+ * array
  * @functions:	macro that applies its argument, a macro, to the name of each function
  */
 #define DL_TABLE(table, functions)    \

@@ -20,14 +20,14 @@ union fdpass_control {
 };
 
 /*
- * fdpass_attach() - Add @n descriptors, at most FDPASS_MAX, to a message that is to be sent
+ * fdpass_attach() - Before sendmsg(), add @n descriptors, at most FDPASS_MAX, to the message @m
  * @c:	has to stay until @m has been sent
  */
 void fdpass_attach(struct msghdr *m, union fdpass_control *c, const int *fds, unsigned int n);
 
 /*
- * fdpass_room() - Set @c as the buffer for descriptors that come with @m. fdpass_take() returns the
- * descriptors after @m was received
+ * fdpass_room() - Before recvmsg(), make @c the buffer for the descriptors that come with @m. After
+ * recvmsg(), fdpass_take() returns the descriptors
  */
 void fdpass_room(struct msghdr *m, union fdpass_control *c);
 

@@ -13,7 +13,8 @@
  * The protocol has a shorter form, NAME=VALUE and '\n', in which a line end in the value would begin another field. This
  * file never writes the shorter form, so a text from an untrusted source cannot forge a field.
  *
- * systemd itself keeps the journal's socket open, so a connection to this socket outlives journald.
+ * systemd itself keeps the journal's socket open, so a connection to this socket survives a restart
+ * of journald.
  */
 
 #include <stdbool.h>

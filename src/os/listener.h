@@ -35,7 +35,10 @@ struct listener {
  */
 int listener_socket(int *ret, const char *path, int type, int backlog);
 
-/* listener_init() - Initialize a listener without a socket, for which listener_stop() does nothing */
+/*
+ * listener_init() - Initialize a listener that has no socket yet. Before listener_start(),
+ * listener_stop() has no effect
+ */
 void listener_init(struct listener *l);
 
 /*

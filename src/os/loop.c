@@ -124,8 +124,9 @@ static int poll_events(struct loop *l, struct epoll_event *ev, ns_t began, ns_t 
 
 /*
  * Callbacks must not free the owner of a struct loop_fd, because a later event of the same wake-up
- * can still refer to the struct. loop_unwatch() clears .fn, but only in memory that is not freed.
- * So owners are freed by timers or in work(), never inside the loop over the events below.
+ * can still refer to the struct. loop_unwatch() clears .fn so that this event is ignored, but
+ * reading .fn is allowed only while the struct exists. So owners are freed by timers or in work(),
+ * never inside the loop over the events below.
  */
 int loop_turn(struct loop *l, bool *busy, ns_t until)
 {

@@ -53,8 +53,8 @@ void loop_fini(struct loop *l);
 int loop_watch(struct loop *l, struct loop_fd *f, int fd, uint32_t events,
 	       void (*fn)(struct loop_fd *f, uint32_t events, ns_t now));
 /*
- * loop_unwatch() - Stop watching a descriptor, before it is closed. Allowed inside any callback,
- * and for a descriptor that is not watched
+ * loop_unwatch() - Stop watching a descriptor. The caller must do so before it closes the
+ * descriptor. Allowed inside any callback, and for a descriptor that is not watched
  */
 void loop_unwatch(struct loop *l, struct loop_fd *f);
 

@@ -20,7 +20,7 @@ static bool any_permitted(void)
 	return false;
 }
 
-/* Keep @n of the capabilities that the process has, and drop all others for good. */
+/* Keep those of the @n capabilities @caps that the process has, and drop all others for good. */
 static int keep_caps(const unsigned int *caps, unsigned int n)
 {
 	bool have[8] = { false }, bounds;

@@ -336,7 +336,7 @@ static const int helper_calls[] = {
 	SCMP_SYS(close),
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
-	/* requests from the daemon, and rtnetlink sockets that are open */
+	/* for requests from the daemon, and for rtnetlink sockets that are open already */
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
 	SCMP_SYS(sendto),

@@ -11,17 +11,18 @@
  * writer copies from the other end of the socket to the file. A writer is a process that may wait: a child of this
  * process, or of the client that sent the socket.
  *
- * A writer sends reports back by the same socket (writer_report()). It reports 0 when the first octets are in the
- * file, and 0 again when the socket was shut down, all octets are in the file and the file is closed. If a write
- * to the file fails, the report is -errno, and no other report follows.
+ * A writer sends reports back by the same socket (writer_report()). It reports 0 when the first
+ * octets are in the file. It reports 0 again when the socket was shut down, all octets are in the
+ * file and the file is closed. If a write to the file fails, the report is -errno, and no other
+ * report follows.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * writer_is_socket() - Tell whether @fd is a connected SOCK_STREAM socket of this machine, for which MSG_DONTWAIT has
- * its effect
+ * writer_is_socket() - Tell whether @fd is a Unix socket of type SOCK_STREAM, on which a call with
+ * MSG_DONTWAIT never waits
  */
 bool writer_is_socket(int fd);
 

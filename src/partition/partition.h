@@ -13,8 +13,8 @@
  * Flags are ipoib, indx0, defmember=full|limited|both, mtu= rate= sl= scope= Q_Key= TClass= and
  * FlowLabel=. Members are port GUIDs, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS and SELF, each with
  * =full, =limited or =both. As an extension to OpenSM's syntax, a member may also be a
- * NodeDescription in quotes: either the whole text or its first word. A multicast group is a line
- * mgid=... that is followed by its parameters, as flags. Several definitions of the same P_Key are
+ * NodeDescription in quotes: either the whole text or its first word. A line mgid=... defines a
+ * multicast group, whose parameters follow as flags. Several definitions of the same P_Key are
  * merged. Comments start with #. Other syntax of OpenSM is an error. The message names the file,
  * the line and the expected text.
  *

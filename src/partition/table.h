@@ -8,8 +8,8 @@
 #include "partition/lex.h"
 
 /*
- * P_Key of a definition without a P_Key. The partition gets a free P_Key after the whole file was
- * read.
+ * Value of .pkey while no definition has given the partition a P_Key. The partition gets a free
+ * P_Key after the whole file was read.
  */
 #define SM_PKEY_AUTO 0
 

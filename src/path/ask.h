@@ -9,7 +9,7 @@
  * their order, so a question whose address has to be resolved would delay the others. The sending
  * side of the connection is shut down after the request. So the instance drops the connection as
  * soon as it has sent the answer. A connection whose answer the program has not read yet therefore
- * does not count as a client of the instance.
+ * does not count as a client of the instance, which serves a limited number of clients.
  */
 
 #include <sys/un.h>

@@ -253,8 +253,8 @@ static bool lasts(int status)
 }
 
 /*
- * Look for a stored answer to the question @info, and mark the answer as fetched. Return: the
- * status of this answer; -EAGAIN: no answer is stored
+ * Look for a stored answer to the question @info. Mark the answer as fetched, and delete it if
+ * lasts() is false. Return: the status of this answer; -EAGAIN: no answer is stored
  */
 static int kept_answer(struct ipoib_path *p, struct ipoib_path_info *info)
 {

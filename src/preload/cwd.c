@@ -15,6 +15,7 @@
 #include "preload/path.h"
 #include "preload/real.h"
 
+/* working directory in the kernel while the process is in a directory of this library */
 #define PARK "/sys/class"
 
 /*

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * The library lets a program enter a directory that only the library provides, and that the kernel does not
- * have. While a process is in such a directory, its working directory in the kernel is PARK (or "/"). Programs
- * that the process starts find the name of the library's directory in the environment variable PWD, which shells
- * export.
+ * The library lets a program enter a directory that only the library provides, and that the kernel
+ * does not have. While a process is in such a directory, its working directory in the kernel is
+ * "/sys/class", or "/" if "/sys/class" cannot be entered. Programs that the process starts find the
+ * name of the library's directory in the environment variable PWD, which shells export.
  */
 
 /* Tell whether the working directory is one that only this library provides. */
@@ -24,7 +24,7 @@ bool cwd_get(char *ret);
 /*
  * Called when the program starts. A parent process may have entered a directory that only this
  * library provides, and then started this program. If so, PWD names this directory, and the kernel's
- * working directory is PARK (or "/"). The function enters the directory again.
+ * working directory is "/sys/class" or "/". The function enters the directory of PWD again.
  */
 void cwd_adopt(void);
 

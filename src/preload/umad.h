@@ -32,8 +32,8 @@ void umad_start(void);
 int umad_open(bool issm, unsigned int dev, int flags);
 
 /*
- * Return the size of the header that programs read and write on @fd, with the P_Key index or
- * without it.
+ * Return the size of the header that programs read and write on @fd, which depends on whether the
+ * header has the P_Key index.
  */
 size_t umad_hdr_size(int fd);
 

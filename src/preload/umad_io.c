@@ -67,12 +67,11 @@ static void after_fork(void)
 {
 	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
-	memcpy(&lock, &fresh,
-	       /*
-	        * Reset the lock in the child, because another thread of the parent may have held it
-	        * at the fork().
-	        */
-	       sizeof(lock));
+	/*
+	 * Reset the lock in the child, because another thread of the parent may have held it at the
+	 * fork().
+	 */
+	memcpy(&lock, &fresh, sizeof(lock));
 }
 
 void umad_start(void)
@@ -106,8 +105,9 @@ static bool is_gone(long n)
 }
 
 /*
- * One message on the connection. Its iovec points to the header and the data in the program's buffer, so that the
- * library does not copy them.
+ * One message on the connection. .iov points to the header and the data in the program's buffer, so
+ * that the library does not copy them. .prefix is the part of struct umad_mad that the program does
+ * not see. .no_pkey takes the place of the P_Key index if the program's header has none.
  */
 struct io {
 	char prefix[PREFIX];

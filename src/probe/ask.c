@@ -115,8 +115,8 @@ static bool by_lid(struct probe *p, uint16_t dlid, uint16_t attr, uint32_t mod)
 }
 
 /*
- * Return: the port number for a request about the end port of this node: 0 for a switch, because
- * port 0 of a switch has the LID
+ * Return: the port number for a request about the end port of this node. The end port of a switch is
+ * port 0, which has the LID of the switch. Of a CA it is the port that answered
  */
 static uint8_t port_of(const struct smp_node_info *i)
 {
@@ -131,8 +131,8 @@ static unsigned int blocks(const struct smp_node_info *i)
 }
 
 /*
- * Ask for the next block of a P_Key table, until all blocks were read or a request got no answer.
- * If a request got no answer, the table counts as unknown.
+ * Tell whether to ask for the next block of a P_Key table: until all blocks were read, or a request
+ * failed. If a request failed, the table counts as unknown.
  */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {

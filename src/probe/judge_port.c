@@ -126,8 +126,8 @@ bool probe_judge_port(struct probe_case *c)
 
 /*
  * Tell whether the answer from the SM LID refuses a request because the management class or the
- * attribute is not supported. Such an answer means that no subnet manager runs at the port with
- * this LID.
+ * attribute is not supported. Such an answer means that the port with this LID has no subnet
+ * manager, or, if the request was for the subnet administrator, no subnet administrator.
  */
 static bool is_none(const struct probe_reply *r)
 {
@@ -189,7 +189,7 @@ void probe_judge_managers(struct probe_case *c)
 	char text[80];
 
 	judge_sm(c);
-	/* If there is no SM, do not report that there is no SA, either. */
+	/* If neither the SM nor the SA is there, the finding of judge_sm() about the SM is enough. */
 	if (p->reply[ASK_SM].how != ANSWERED && (r->how == LOST || is_none(r)))
 		return;
 	if (r->how == REFUSED) {

@@ -25,8 +25,9 @@ void probe_free(struct probe *p)
 /* --- the sequence of requests */
 
 /*
- * Store the outcome of the open request. A P_Key table has several blocks, so the question
- * ASK_PKEYS is repeated, for the next block each time, until probe_fill() finds no more blocks.
+ * Store the outcome of the open request. A P_Key table has several blocks, so probe_next() repeats
+ * the questions ASK_PKEYS and ASK_PEER_PKEYS, for the next block (p->block) each time, until
+ * probe_fill() returns false.
  */
 static void done_with(struct probe *p, enum probe_outcome how, uint16_t status, ns_t now)
 {

@@ -87,7 +87,7 @@ enum probe_neigh_state {
 	PROBE_NEIGH_UNASKED, /* the kernel was not asked for the entry */
 	PROBE_NEIGH_ABSENT, /* there is no entry; if .has_peer, the address that the user gave was used as a GID */
 	PROBE_NEIGH_UNRESOLVED, /* the kernel has sent its requests, and has no answer yet, or has given up */
-	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is from the neighbour's address */
+	PROBE_NEIGH_KNOWN, /* probe_cfg.peer is the GID in the neighbour's link-layer address */
 };
 
 struct probe_cfg {

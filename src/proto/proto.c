@@ -116,7 +116,8 @@ int proto_lock(void)
 			}
 		/*
 		 * The last holder of the lock may have removed the folder together with its last
-		 * socket.
+		 * socket. Then this process has locked a folder that does not exist any more, so
+		 * try again.
 		 */
 		if (fd >= 0 && !fstat(fd, &a) && !stat(dir, &b) && a.st_ino == b.st_ino)
 			return fd;

@@ -23,7 +23,8 @@
  *
  * "exec" for a host sends descriptors of the host's namespaces by SCM_RIGHTS with its end: first the network
  * namespace, then, if "userns" is true, the user namespace. For a node of a fabric the end has "node" and no
- * descriptors. Its "umad" is the socket of umad/proto.h; "ibsim" and "sim_host" are for clients of ibsim.
+ * descriptors. In both cases the end has "umad", the path of the socket of umad/proto.h, and, if the fabric has
+ * ibsim, "ibsim" and "sim_host", the values of the environment variables for clients of ibsim.
  *
  * "stop" sends a pidfd of the supervisor with its end. The pidfd becomes readable when all processes of the instance
  * have ended. The end has no descriptor if the kernel gave the daemon no pidfd.

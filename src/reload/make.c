@@ -138,7 +138,11 @@ static int refused(struct make *m, const struct conf_iface *c, int status)
 		    *why ? why : strerror(-status));
 }
 
-/* Tell whether the file that names the namespace exists, so that opening the namespace does not make a new one. */
+/*
+ * Tell whether a named namespace exists, so that opening it by its name does not make a new one.
+ * Return: false also if @netns names a process (pid:N, /proc/N), because the number may belong to
+ * another process by now
+ */
 static bool is_there(const char *netns)
 {
 	struct netns_spec s;

@@ -49,7 +49,11 @@ struct reload_add_msg {
 	char profile[32];
 	/* number of the message RELOAD_HOST of the interface's host; the first one has number 0 */
 	uint32_t host;
-	uint32_t number; /* number of the TAP, of which the descriptor comes with the message */
+	/*
+	 * number of the TAP in requests to the new helper; the TAP's descriptor comes with this
+	 * message
+	 */
+	uint32_t number;
 };
 
 struct reload_msg {

@@ -28,7 +28,10 @@ void reload_set_free(struct reload_set *s)
 	reload_set_init(s);
 }
 
-/* Returns a zeroed element behind the @n elements of an array; NULL: out of memory */
+/*
+ * Appends a zeroed element to the array *@v of @n elements, and returns the element; NULL: out of
+ * memory
+ */
 static void *grow(void **v, unsigned int n, size_t size)
 {
 	char *bigger = realloc(*v, (n + 1) * size);

@@ -14,7 +14,7 @@ struct sm_router {
 	struct sm_db *db;
 	const struct sm_engine *engine;
 	void *engine_state; /* state of the engine, made by .begin and freed by .end */
-	const struct sm_routes *rt; /* routes of .db */
+	const struct sm_routes *rt; /* links and LIDs of .db, from which the routes are computed */
 	uint32_t *queue; /* [nswitches + 1], memory for breadth-first searches */
 	uint32_t next_row, next_switch; /* next row of hops, and next switch, to compute */
 	size_t done; /* number of steps done in this slice */
@@ -48,8 +48,9 @@ struct sm_engine {
 	/* Frees the state. NULL: nothing to free */
 	void (*end)(struct sm_router *r);
 	/*
-	 * true if .ports depends on the links of @s and on the rows of db->hops of @s and of its
-	 * neighbours only, so that sm_reroute() can follow changes of links
+	 * true if the result of .ports depends only on the links of the sending switch, and on the
+	 * rows of db->hops for this switch and its neighbours. sm_reroute() can then follow changes
+	 * of links
 	 */
 	bool local;
 };
@@ -60,7 +61,7 @@ struct sm_engine {
  * Return: NULL if memory ran out
  */
 struct sm_router *sm_router_open(struct sm_db *db, const struct sm_engine *e);
-/* sm_router_row() - Compute a row of db->hops */
+/* sm_router_row() - Compute the row of switch @from in db->hops */
 void sm_router_row(struct sm_router *r, uint32_t from);
 #define ROUTE_ROWS 256 /* number of rows that sm_router_rows() computes */
 /*

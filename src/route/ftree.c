@@ -26,13 +26,14 @@
  * Where a link or switch is missing, only the destinations that would take this link or switch are distributed over the
  * other links. With LMC, i / (w[0] * ... * w[l - 1]) is added to the number of the link for the i-th LID of a port.
  *
- * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and pairs that lost a
- * link. Only management sends packets between such switches. These packets follow the path to one leaf switch, the
- * hub, until they reach a switch that has a path up and then down to the destination. So packets that came down go
- * up again only at the hub and at switches above the hub. A leaf switch can be the hub only if each switch above it
- * has exactly one switch below that leads to the hub. Then no credit loop arises: a packet that goes up from the hub,
- * or from a switch S above the hub, could come back to S only by the link on which it went up, and no packet takes
- * the link on which it has just come.
+ * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and
+ * pairs that lost a link. Only management sends packets between such switches. These packets follow
+ * the path to one leaf switch, the hub, until they reach a switch that has a path up and then down
+ * to the destination. So packets that came down go up again only at the hub and at switches above
+ * the hub. A leaf switch can be the hub only if each switch above it has exactly one switch below
+ * that leads to the hub. Then no credit loop arises: a packet that goes up from the hub, or from a
+ * switch S above the hub, could come back only by the link on which it went up. But no packet
+ * leaves by the link on which it has just come.
  *
  * If a topology is no fat tree, up-down routing is used instead.
  */

@@ -12,10 +12,10 @@
  * - Some trees have a few channel adapters, such as those of managers or storage, at switches above the leaf switches.
  *   If the first attempt finds no fat tree, leaf switches are those that have at least half as many channel adapters
  *   as the switch with the most channel adapters (make()).
- * - The search gives a leaf switch all of whose channel adapters are down a level above its neighbours, which is
- *   wrong. A switch that is really above its neighbours joins parts of the tree that have no other connection below
- *   its level. So if all neighbours of a switch belong to one such part, the switch is such a leaf switch. Its level
- *   is then reduced by 2, to one below its neighbours (leads_to_one_part()).
+ * - If all channel adapters of a leaf switch are down, the search gives this switch a level above its neighbours,
+ *   which is wrong. A switch that is really above its neighbours joins parts of the tree that have no other
+ *   connection below its level. So if all neighbours of a switch belong to one such part, the switch is a leaf switch
+ *   without adapters. Its level is then reduced by 2, to one below its neighbours (leads_to_one_part()).
  */
 
 #define NO_LEVEL 0xff

@@ -18,9 +18,10 @@
  * above them. So parents are ordered by the part of the tree to which they belong if the levels below them are taken
  * away, and within one part by GUID.
  *
- * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of its ports. Leaf
- * switches stand in the order of the parts to which they belong if the levels above are taken away: first by the
- * largest parts, last by GUID. Switches, which get little traffic, have numbers of their own.
+ * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of
+ * its ports. Leaf switches stand in the order of the parts to which they belong if the levels above
+ * are taken away: first by the largest parts, last by GUID. The LIDs of switches, which get little
+ * traffic, are numbered separately.
  */
 
 struct leaf {
@@ -36,10 +37,11 @@ struct parent {
 struct slots {
 	struct ftree *t;
 	const struct sm_router *r;
-	uint32_t *rank; /* place of each switch in the order of GUIDs, [nswitches] */
+	uint32_t *rank; /* position of each switch in the order of GUIDs, [nswitches] */
 	/*
-	 * disjoint sets; see find(). The elements of families are the two roles of each switch; the elements
-	 * of all other sets are switches by .rank. [2 * nswitches]
+	 * disjoint sets (find()). While the sets are families, each switch has two elements: one
+	 * for its role as a child and one for its role as a parent (as_parent()). At other times
+	 * each switch has one element. [2 * nswitches]
 	 */
 	uint32_t *set;
 	/* the part to which each switch belongs if the levels below it are taken away, [nswitches] */

@@ -8,16 +8,15 @@
 /*
  * DOC: Following changes of links
  *
- * In a correct row of the matrix of hops, the switch of the row has 0 hops, and every other switch
- * has one hop more than the lowest of its neighbours. A wrong row does not have this property. A
+ * In a correct row of the matrix of hops, the switch of the row has 0 hops. Every other switch has
+ * one hop more than its neighbour with the fewest hops. A wrong row does not have this property. A
  * link that is added or removed changes only the neighbours of the two switches at its ends. So a
  * row that still has the property at these two switches is still correct, and all other rows are
  * computed again.
  *
- * The ports by which a switch sends to a destination switch depend on the links of the sending
- * switch, and on the hops from the sending switch and from its neighbours to the destination. So
- * the ports are computed again only for the pairs of switches for which such a link or number of
- * hops has changed.
+ * The ports by which a switch S sends to a destination switch depend on the links of S, and on the
+ * hops from S and from its neighbours to the destination. So the ports are computed again only for
+ * the pairs of switches for which such a link or number of hops has changed.
  */
 
 struct reroute {

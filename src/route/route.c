@@ -11,17 +11,18 @@
 /*
  * DOC: Unicast routing
  *
- * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a routing engine names
- * the ports that lead to each other switch. The destinations on that switch take these ports in turn. Parallel links
- * are treated as any other ports. The port with which the distribution begins depends only on the LID of the
- * destinations' switch. So the same subnet with the same LIDs gets the same tables, in whatever order it was
- * discovered, and a change of the topology changes the entries only for those destinations to which other ports lead
- * now. A rule that compares the loads of ports would distribute more evenly, but each change of a cable would change
+ * A breadth-first search from every switch gives the matrix of hops. Then, for each switch, a
+ * routing engine names the ports that lead to each other switch. The destinations on that switch
+ * take these ports in turn. Parallel links are treated as any other ports. The port with which the
+ * distribution begins depends only on the LID of the destinations' switch. So the same subnet with
+ * the same LIDs gets the same tables, in whatever order it was discovered. A change of the topology
+ * changes the entries only for those destinations to which other ports lead now. A rule that
+ * compares the loads of ports would distribute more evenly, but each change of a cable would change
  * nearly every table near it.
  *
- * A thousand switches need tens of millions of decisions. The decisions are made switch by switch, so that the data
- * for them (the LFT, the hops of the neighbours) stays in the cache, and in slices, so that the event loop is not
- * delayed.
+ * A thousand switches need tens of millions of decisions. The decisions are made switch by switch,
+ * so that the data for them (the LFT, the hops of the neighbours) stays in the cache. They are made
+ * in slices, so that the event loop is not delayed.
  */
 
 /*

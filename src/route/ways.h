@@ -5,13 +5,14 @@
 /*
  * DOC: Ways that go up and then down
  *
- * All switches are arranged in one order. A link leads up if it leads to the switch that is earlier in the order. A
- * path leads up some links, then down some links, and never up again. So no links can wait for each other's buffers
- * in a circle (a credit loop).
+ * All switches are arranged in one order. In the direction of the switch that is earlier in the
+ * order, a link leads up. A path leads up some links, then down some links, and never up again. So
+ * no links can wait for each other's buffers in a circle (a credit loop).
  *
- * An LFT chooses by the destination, not by the link on which a packet came. So a switch that has a path downwards to
- * the destination uses this path even if a path upwards is shorter, because a packet that came down to this switch
- * must not go up. All other switches send packets up.
+ * An LFT chooses by the destination, not by the link on which a packet came. A packet that came
+ * down to a switch must not go up again. So a switch that has a path downwards to the destination
+ * uses this path for all packets, even if a path upwards is shorter. All other switches send
+ * packets up.
  */
 
 #include "route/engine.h"
@@ -29,7 +30,10 @@ struct ways {
 	uint8_t *way;
 };
 
-/* The position of a switch in the order. Switches are ordered by .rank, and those with equal .rank by .guid. */
+/*
+ * The values that decide the position of a switch in the order: first .rank, then .guid if ranks
+ * are equal.
+ */
 struct ways_place {
 	uint32_t rank;
 	uint32_t index;

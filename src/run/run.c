@@ -33,15 +33,16 @@
  */
 
 /*
- * Time after the time limit for the links within which the daemon must answer. A daemon that makes hundreds of hosts
- * answers late.
+ * The daemon has to answer the request `wait` at the latest when the time limit for the links is
+ * over. The supervisor waits this much longer, because a daemon that makes hundreds of hosts answers
+ * late.
  */
 #define ANSWER_PATIENCE_MS 20000
 
 struct run {
 	struct run_job job;
 	struct reload reload; /* used when .reloads is set */
-	bool reloads; /* the configuration can be read again, from now on */
+	bool reloads; /* run_reload_begin() has succeeded: the configuration can be read again */
 	bool hup_reloads; /* SIGHUP makes the supervisor read the configuration again */
 	bool hup_waits; /* SIGHUP came before .reloads was set */
 	struct serve serve;
@@ -107,8 +108,9 @@ static int signals(struct run *r)
 }
 
 /*
- * Waits until @fd is readable, the daemon has ended or @deadline has come (NS_NEVER: no limit). The progress of the start is shown
- * meanwhile. Returns 0, or a signal that asks the program to end.
+ * Waits until @fd is readable, the daemon has ended or @deadline has come (NS_NEVER: no limit).
+ * Meanwhile the function shows the progress of the start and serves reloads. Returns 0, or a signal
+ * that asks the program to end.
  */
 static int await_until(struct run *r, int fd, ns_t deadline)
 {

@@ -19,7 +19,10 @@
 struct run_job {
 	const char *name; /* name of the instance */
 	const struct conf *conf;
-	/* file that is read again on SIGHUP or `reload`, and the options that override its settings; NULL: none */
+	/*
+	 * file that is read again on SIGHUP or `reload`, and the options of the command line that
+	 * override settings of this file; NULL: none
+	 */
 	const char *file;
 	const struct conf_overrides *over;
 	const struct topo *topo; /* as serve_cfg.topo */

@@ -9,12 +9,12 @@
  *
  * The number of paths between all ports is the square of the number of ports, and some tables are
  * read only when a client asks for them (sm/learn.h). A request for such paths or tables is stored
- * as a job, together with the part of its answer that is ready. A job runs in slices, and the loop
- * handles other events after each slice. The next slice is that of the first job that does not wait
+ * as a job, together with the part of its answer that is ready. A job runs in slices, and the event
+ * loop handles other events after each slice. The next slice runs the first job that does not wait
  * for a table. A new database restarts a job. A job that would restart for the 8th time is dropped.
  *
- * Memory is bounded, because the numbers of jobs of a port and of all ports are limited
- * (SA_MAX_JOBS_PORT, SA_MAX_JOBS), and only one job at a time has a partial answer.
+ * Memory is bounded: the numbers of jobs of a port and of all ports are limited (SA_MAX_JOBS_PORT,
+ * SA_MAX_JOBS), and only one job at a time has a partial answer.
  */
 
 /* delay of the next slice, so that other timers and sockets are handled first */

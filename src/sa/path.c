@@ -9,10 +9,9 @@
  * DOC: PathRecord
  *
  * IBTA 15.2.5.16. A request names each end of a path by its GID or LID, or leaves the end open,
- * which means all end ports. A pair of ports has a path to each LID of the destination. The offset
- * of the source LID from its base LID is that of the destination LID from its base LID, modulo the
- * number of LIDs of the source.
- * Values that the request gives, GIDs included, are repeated in the answer.
+ * which means all end ports. A pair of ports has a path to each LID of the destination. The source
+ * LID of this path has the same offset from its base LID as the destination LID, modulo the number
+ * of LIDs of the source. Values that the request gives, GIDs included, are repeated in the answer.
  *
  * A path also serves any MTU and rate below its own, so "exactly" and "less than" are granted by
  * lowering the values in the record. A request can choose neither the life time nor the SL. The SL
@@ -318,9 +317,9 @@ uint16_t sa_path_collect(struct sa_req *r, struct sa_table *t)
 		r->sa->stats.paths++;
 	if (ib_path_rec_decode(&q.want, r->m.data, r->m.data_len))
 		return SA_MALFORMED;
-	/* NumbPath has no effect on Get, which is answered with one path. */
 	if (!sa_path_codes_valid(&q))
 		return SA_STATUS_REQ_INVALID;
+	/* NumbPath has no effect on Get, which is answered with one path. */
 	q.max = has(&q, PATH_COMP_NUMB_PATH) && r->m.mad.method != MAD_METHOD_GET ? q.want.numb_path
 										  : UINT8_MAX;
 	if (has(&q, PATH_COMP_DGID) && ib_gid_is_mcast(&q.want.dgid))

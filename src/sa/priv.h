@@ -35,7 +35,7 @@ struct sa_table {
 	size_t cap;
 	/* octets of a record, rounded up to a multiple of 8 as AttributeOffset requires */
 	size_t rec_len;
-	size_t max; /* octets of the answer when it has .limit records */
+	size_t max; /* size of the answer in octets when it has .limit records */
 	uint32_t n, limit;
 	bool full; /* true if a record had no room, because of .limit or because memory ran out */
 };
@@ -52,8 +52,8 @@ void sa_table_trim(struct sa_table *t);
 void sa_table_fini(struct sa_table *t);
 
 /*
- * Place of a component in its record, in bits from the first octet. 0 bits: the component is
- * reserved and matches every value.
+ * Position (.off) and size (.bits) of a component in its record, both in bits. Size 0: the
+ * component is reserved and matches every value.
  */
 struct sa_field {
 	uint16_t off, bits;
@@ -239,7 +239,10 @@ bool sa_visible(const struct sa_req *r, const struct sm_port *p);
 void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t rec_len);
 void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_t len, ns_t now);
 
-/* Maps an MTU or rate code to the MTU or rate, so that codes can be compared. */
+/*
+ * Maps an MTU or rate code to the MTU or rate. These are compared, because rate codes are not in
+ * the order of the rates.
+ */
 typedef unsigned int sa_order(unsigned int code);
 /*
  * sa_code_best() - Find the code of the largest MTU or rate that is not above @cap and that
@@ -307,7 +310,7 @@ void sa_joins_fini(struct sa *sa);
 void sa_inform_refresh(struct sa *sa, ns_t now);
 void sa_inform_clear(struct sa *sa);
 
-/* sa_report() - Send a Report with the notice to @s */
+/* sa_report() - Send a Report with the notice @n to @s */
 void sa_report(struct sa *sa, struct sa_subscription *s, const struct mad_notice *n, ns_t now);
 void sa_reports_init(struct sa *sa);
 /* sa_reports_forget() - Cancel the Reports to @s */

@@ -10,7 +10,7 @@
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
  * most 256 Reports are open, which means sent and not answered yet. A subscriber that never answers
  * must not keep other subscribers from getting Reports, however many subscriptions it has. So a
- * subscription is called "proven" if its last Report was answered, and all subscriptions of a port
+ * subscription is called "proven" if its last Report was answered. The subscriptions of one port
  * that are not proven share 4 places for open Reports. A Report that finds none of these places
  * free is held until one is free. If the last Report of a subscription was not answered, the
  * subscription gets one Report at a time, and Reports that arise meanwhile are lost.
@@ -29,7 +29,7 @@ struct report {
 	struct sa_subscription *sub;
 	struct mad_tx *tx; /* transaction of the open Report; NULL: not sent */
 	struct sm_source *source; /* counters of the subscriber's port */
-	/* true if the Report has one of the places for subscriptions that are not proven */
+	/* true if the Report has one of the UNPROVEN places of the subscriber's port */
 	bool unproven;
 	struct mad_notice notice;
 };
@@ -40,7 +40,9 @@ static void to_send(struct sa *sa, struct report *p)
 	list_add_tail(&sa->reports, &p->link);
 }
 
-/* Queue the oldest held Report for @source, because one of the places of @source is free. */
+/*
+ * Queue the oldest held Report for @source, because one of the UNPROVEN places of @source is free.
+ */
 static void release(struct sa *sa, const struct sm_source *source)
 {
 	struct report *p;

@@ -11,14 +11,15 @@
  * arbitration and GUID tables, ServiceRecord, InformInfo with its Reports, InformInfoRecord,
  * ClassPortInfo.
  *
- * Requests without an answer. A request is answered only by a master that has published a database, and only if it
- * comes from a port of that database. All other requests are dropped and counted, as OpenSM does, because clients
- * repeat an unanswered request after a few hundred milliseconds, but give up when they are answered with Busy
- * (0x0001). For the same reason, requests beyond a bound of this SA are dropped and not answered with Busy.
+ * Requests without an answer. A request is answered only by a master that has published a database,
+ * and only if it comes from a port of that database. All other requests are dropped and counted, as
+ * OpenSM does. The reason is that clients repeat an unanswered request after a few hundred
+ * milliseconds, but give up when they are answered with Busy (0x0001). For the same reason,
+ * requests beyond a bound of this SA are dropped and not answered with Busy.
  *
- * Trust. A request with the SM_Key of the SM is trusted. A request with SM_Key 0 sees only ports
- * and groups with which its port shares a P_Key, and no M_Keys, ServiceKeys or members of groups. A
- * request with any other SM_Key is dropped.
+ * Trust. A request with the SM_Key of the SM is trusted. The answer to a request with SM_Key 0
+ * shows only ports and groups with which the sender shares a P_Key, and no M_Keys, ServiceKeys or
+ * members of groups. A request with any other SM_Key is dropped.
  *
  * Subscriptions, services and open joins end when the SM stops being master. The next master sets
  * ClientReregister, upon which the clients register again.
@@ -68,7 +69,7 @@ void sa_destroy(struct sa *sa);
 /*
  * sa_sidr_start() - Let the node of the subnet manager answer SIDR requests for the broadcast
  * groups of all partitions, under @service_id. Call it before sm_start(). The owner of the port
- * sets the capability bit IsCommunicationManagementSupported, and clears it after sa_destroy()
+ * must set the capability bit IsCommunicationManagementSupported, and clear it after sa_destroy()
  *
  * Return: 0; -ENOMEM; -EBUSY: a program has registered for communication management on the port and
  * does not share the class

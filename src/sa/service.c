@@ -7,10 +7,11 @@
  * DOC: ServiceRecords
  *
  * IBTA 15.2.5.14: ports register the addresses of their services for a lease time. ServiceID, GID
- * and P_Key identify a record. A record that was registered with a ServiceKey can be changed and
- * deleted only by requests with this key, by the port whose GID is in the record, and by trusted
- * requests. Only trusted requests see the keys, but any request may contain a key to select the
- * records that have this key. A record with a P_Key is visible to members of that partition only.
+ * and P_Key identify a record. A record that was registered with a ServiceKey is protected: only
+ * requests with this key, requests of the port whose GID is in the record, and trusted requests can
+ * change or delete it. Only trusted requests see the keys, but any request may contain a key to
+ * select the records that have this key. A record with a P_Key is visible to members of that
+ * partition only.
  *
  * As in OpenSM, Delete identifies the record by ServiceID, GID and P_Key, whatever the component
  * mask is. osmtest relies on this: it deletes with a mask that has only the name.

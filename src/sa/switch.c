@@ -4,8 +4,8 @@
 
 /*
  * Records of switches: SwitchInfoRecord (IBTA 15.2.5.5), LinearForwardingTableRecord (15.2.5.6) and
- * MulticastForwardingTableRecord (15.2.5.8). Tables are shown as the SM wrote them and the switches
- * acknowledged them. The LID in a request may be any LID of port 0.
+ * MulticastForwardingTableRecord (15.2.5.8). LFTs are shown as the SM computed them, MFTs as the
+ * switches acknowledged them. The LID in a request may be any LID of port 0.
  */
 
 typedef bool switch_fn(const struct sa_req *r, struct sa_table *t, const struct sm_node *n,

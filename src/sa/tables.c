@@ -56,8 +56,8 @@ static bool port_add(const struct sa_req *r, const struct table_query *q, const 
 	if (!sa_visible(r, sm_port_end(p)))
 		return true;
 	/*
-	 * In the SLtoVL table of a CA the ingress port is reserved, so the request does not select
-	 * by it.
+	 * In the SLtoVL table of a CA the ingress port is reserved, so this component of the
+	 * request is ignored.
 	 */
 	if ((q->mask & q->comp_block) && (q->what != SM_TABLE_SLTOVL || p->node->sw)) {
 		if (q->want.block < q->first_block || q->want.block - q->first_block >= n)

@@ -105,8 +105,8 @@ struct sac {
 ns_t sac_backoff(struct sac *s, unsigned int failures, int status);
 
 /*
- * sac_outage_status() - Translate the MAD status of an answer: -ENXIO if it means that no SA runs
- * at the SM LID, -EBUSY if the SA is too busy
+ * sac_outage_status() - Translate the MAD status of an answer: -ENXIO if @mad_status means that no
+ * SA runs at the SM LID; -EBUSY if the SA is too busy; otherwise @mad_status
  */
 int sac_outage_status(int mad_status);
 /* sac_outage_note() - Begin, continue or end an outage, because a request ended with @status */

@@ -159,7 +159,7 @@ static bool ref_granted(const struct sac_group *g, const struct sac_group_ref *r
 
 /*
  * Calls done() of the references whose bits were just granted. If @status is not 0, also calls
- * done() of the references that wait for refused bits.
+ * done() of the references that want a bit of the failed join.
  */
 static void group_call(struct sac_group *g, int status, ns_t now)
 {
@@ -312,9 +312,9 @@ static void join_granted(struct sac_group *g, const struct ib_mcmember_rec *rec)
 }
 
 /*
- * An SA refuses a join as a whole, although it might grant some of its bits. For example, a port may be NonMember of
- * a group whose rate is too high for a FullMember. Returns true if @status is such a refusal, so that the bits have
- * to be requested one by one.
+ * An SA refuses a join as a whole, although it might grant some of its bits. For example, a port
+ * may be NonMember of a group whose rate is too high for a FullMember. Returns true if @status
+ * refuses a join with several bits, so that the bits have to be requested one by one.
  */
 static bool join_splits(struct sac_group *g, int status)
 {

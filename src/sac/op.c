@@ -31,8 +31,8 @@ void sac_op_headers(struct sac_op *op, uint8_t mad[MAD_LEN], uint8_t method, uin
 }
 
 /*
- * Return the status of an answer: 0, a MAD status (> 0), or -EBADMSG if the answer does not fit the
- * request
+ * Return the status of an answer: 0; a MAD status (> 0); -EBADMSG if the answer does not fit the
+ * request; -ENXIO or -EBUSY as sac_outage_status()
  */
 static int answer_status(const struct sac_op *op, struct sa_mad *sm, const void *mad, size_t len)
 {

@@ -7,8 +7,9 @@
  * An outage is a time without a working SA. Requests get no answer, or the answer is that the SA is
  * too busy, or that no SA runs on the port with the SM LID. (Linux answers so if no program serves
  * the SA class.) Such answers are not refusals: memberships and paths stay, and requests are
- * repeated. The log does not get a line for each request. It gets one line when an outage begins,
- * and one with the number of failed requests when it is over.
+ * repeated. The log does not get a line for each request. It gets one line for each kind of failure
+ * in an outage (no answer, too busy, no SA). When the outage is over, it gets one line with the
+ * number of failed requests.
  */
 
 bool sac_status_is_outage(int status)

@@ -5,11 +5,13 @@
 /*
  * DOC: SA client
  *
- * The SA client sends the requests of one port to the subnet administrator. All interfaces on the port share it,
- * because the SA knows ports and not interfaces: it identifies members by (MGID, PortGID) and paths by GIDs. Paths
- * are cached, and one query serves all callers that wait for the path. Interfaces hold references to groups; the SA
- * sees the union of their JoinState bits. The port has one subscription for each of the traps 64 to 67. At most
- * SAC_MAX_OPEN requests are open at a time, and queued joins are sent before other queued requests.
+ * The SA client sends the requests of one port to the subnet administrator. All interfaces on the
+ * port share it, because the SA knows ports and not interfaces: it identifies members by (MGID,
+ * PortGID) and paths by GIDs. Paths are cached, and one query serves all callers that wait for the
+ * path. Interfaces hold references to groups; the SA sees the union of their JoinState bits. The
+ * port has one subscription for each of the traps 64 to 67, if a user needs the Reports
+ * (sac_user.no_reports). At most SAC_MAX_OPEN requests are open at a time, and queued joins are
+ * sent before other queued requests.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno.
  * -ETIMEDOUT: no answer after all retries; -ENXIO: the port of the SM answers that no SA runs
@@ -132,10 +134,20 @@ bool sac_idle(const struct sac *s);
 
 /* Events that all users of the port get */
 enum sac_event {
-	SAC_EV_RESTART, /* all cached paths were dropped, and the groups are being joined again */
-	/* trap 64: a port with @gid has joined the subnet; paths to it were forgotten */
+	/*
+	 * the client begins anew: after this event it joins the groups again and drops all cached
+	 * paths
+	 */
+	SAC_EV_RESTART,
+	/*
+	 * trap 64: a port with @gid has joined the subnet; the cached paths to this GID were
+	 * dropped
+	 */
 	SAC_EV_GID_IN,
-	/* trap 65: the port with @gid has left the subnet; paths to it were forgotten */
+	/*
+	 * trap 65: the port with @gid has left the subnet; the cached paths to this GID were
+	 * dropped
+	 */
 	SAC_EV_GID_OUT,
 	SAC_EV_GROUP_CREATED, /* trap 66: the group with MGID @gid was created */
 	SAC_EV_GROUP_DELETED, /* trap 67: the group with MGID @gid was deleted */
@@ -174,8 +186,9 @@ struct sac_path_wait {
  * sac_path_get() - Get the path to a port from the cache, or ask the SA
  * @ret:	written only with return value 0
  *
- * After a failed query a back-off begins: 1 s, doubled up to 16 s by further failures. Until it is
- * over, this function does not ask the SA again, and returns the status of the failed query.
+ * After a failed query a back-off begins: 1 s, doubled up to 16 s by further failures. Until the
+ * back-off is over, this function does not ask the SA again, and returns the status of the failed
+ * query.
  * Return: 0; -EINPROGRESS: w->done() will be called once; a MAD status (> 0) or -ETIMEDOUT of a query that
  * failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
  */
@@ -272,7 +285,8 @@ struct sac_group_query {
 	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
 	/*
 	 * Called once after sac_group_ask(), with SA_STATUS_NO_RECORDS if the group does not exist.
-	 * Called after sac_group_list() with status 0 for each group, and once more without a record
+	 * Called after sac_group_list() with status 0 for each group, and then once with the status
+	 * of the query and without a record
 	 */
 	sac_group_query_fn *done;
 	ib_gid mgid;

@@ -78,8 +78,9 @@ static void unserve(struct sidr_offer *o, ns_t now)
 }
 
 /*
- * Handle the answer to a join. While no SA answers, the values of the last join are the best
- * available. If the SA refuses the join, the values of the last join are no longer valid.
+ * Handle the result of a join. If no SA answers (@status is negative), keep serving the values of
+ * the last join, because they are probably still right. If the SA refuses the join (@status is
+ * positive), stop serving, because the group has changed or is gone.
  */
 static void joined(struct sac_group_ref *ref, int status, const struct ib_mcmember_rec *rec,
 		   ns_t now)

@@ -30,8 +30,9 @@ struct sidr_order {
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
 	/*
-	 * The servers that were offered since the last choice: .offers is their number, .near and
-	 * .second are the distances of the nearest and the second nearest server on the ring
+	 * The servers that were offered since the last choice: .near and .second are the distances
+	 * on the ring from the current place to the nearest and the second nearest server. .offers
+	 * is 0 without a server, 1 with one, and above 1 with several
 	 */
 	unsigned int offers;
 	uint64_t near, second; /* see .offers */
@@ -39,8 +40,8 @@ struct sidr_order {
 };
 
 /*
- * sidr_order_init() - Initialize the state, in which no server has been asked. The two random numbers become the key
- * of the hash
+ * sidr_order_init() - Initialize @o: no server has been asked yet. The two random numbers become
+ * the key of the hash
  */
 void sidr_order_init(struct sidr_order *o, uint64_t random0, uint64_t random1);
 

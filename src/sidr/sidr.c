@@ -194,7 +194,10 @@ static void ask_service(struct sidr_ask *a, ns_t now)
 	int err;
 
 	a->server = 0;
-	/* Without a ServiceRecord there is no other server, so this attempt ends the round. */
+	/*
+	 * If this query fails, there is no other server to try, so the attempt ends the round.
+	 * service_done() sets .last again when it has a server.
+	 */
 	a->last = true;
 	a->query = (struct sac_service_query){
 		.id = a->service_id,

@@ -20,8 +20,8 @@
  * next round begins 1 s later. This delay doubles with each further round, up to 16 s.
  *
  * The SIDR_REQ is sent with the P_Key of the partition. If the SA knows no path with this P_Key,
- * the SIDR_REQ is sent with the default P_Key, because a subnet manager that answers need not be a
- * member of the partition. Redirection (Status 4) counts as a refusal.
+ * the SIDR_REQ is sent with the default P_Key: the server may be a subnet manager, which need not
+ * be a member of the partition. Redirection (Status 4) counts as a refusal.
  */
 
 #include "cm/cm.h"

@@ -163,8 +163,8 @@ static void on_change_cleared(void *ctx, const struct smp_cmd *cmd, int status, 
 
 /*
  * PortStateChange is cleared before the ports are read, so that a later change sets the bit again, and the next
- * light sweep sees the change. An SM that is not master yet leaves the bit set, because the master may not have
- * read it yet.
+ * light sweep sees the change. An SM that is not master leaves the bit set, because another SM may be master and may
+ * not have read the bit yet.
  */
 static void on_switch_info(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			   ns_t now)

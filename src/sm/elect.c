@@ -23,7 +23,7 @@
  *	NOT_ACTIVE   Set(SMInfo) STANDBY came                   -> STANDBY
  *
  * The better SM has the higher priority, or the same priority and the lower GUID. A master sends HANDOVER when
- * its own sweep finds a better SM that is STANDBY or another MASTER.
+ * its own sweep finds a better SM whose state is STANDBY or MASTER.
  */
 
 static const char *const state_name[] = {

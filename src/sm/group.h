@@ -5,11 +5,11 @@
 /*
  * DOC: Multicast groups
  *
- * Groups, their members and their MLIDs. The SA checks requests (component masks, matching parameters, rights
- * to change a membership) and calls the functions of this header. The SM updates the MFTs of all switches, so
- * that the packets of a group follow a tree that reaches all receivers of the group. The MFTs also lead the packets
- * that send-only members send into this tree. A group exists while it has a FullMember or a SendOnlyFullMember;
- * groups of the administrator (partitions.conf) exist even without members.
+ * Groups, their members and their MLIDs. The SA checks the requests by which clients join and leave groups (component
+ * masks, matching parameters, rights to change a membership), and calls the functions of this header. The SM updates
+ * the MFTs of all switches, so that the packets of a group follow a tree that reaches all receivers of the group. The
+ * MFTs also lead the packets of send-only members into this tree. A group exists while it has a FullMember or a
+ * SendOnlyFullMember; groups of the administrator (partitions.conf) exist even without members.
  *
  * Groups survive sweeps, and all groups end when this SM stops being master.
  */
@@ -23,9 +23,9 @@ struct sm_group *sm_group_by_mlid(const struct sm *sm, uint16_t mlid);
 struct sm_group *sm_group_next(const struct sm *sm, const struct sm_group *prev);
 
 /*
- * sm_groups_max() - Return the largest possible number of groups: the number of MLIDs in the largest MFT of a
- * switch, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group, the tree of the group
- * leads around this switch
+ * sm_groups_max() - Return the largest possible number of groups: the number of MLIDs for which the largest MFT in
+ * the subnet has room, but at most sm_cfg.max_mlids. If a switch has no room for the MLID of a group, the tree of the
+ * group leads around this switch
  */
 unsigned int sm_groups_max(const struct sm *sm);
 
@@ -46,8 +46,8 @@ struct sm_mcmember *sm_group_member(const struct sm_group *g, uint64_t port_guid
  * @admin:	true if the administrator defined the group (partitions.conf), so that it exists without members
  *
  * Calls the function group() of the listeners with created = true.
- * Return: 0; -EEXIST: a group has the MGID; -ENOSPC: no MLID is left (SA status 0x0100); -ENOMEM;
- * -EINVAL: @rec's MGID is not multicast
+ * Return: 0; -EEXIST: a group has the MGID; -ENOSPC: the MLID is not free, or none is left (SA status 0x0100);
+ * -ENOMEM; -EINVAL: @rec's MGID is not multicast
  */
 int sm_group_create(struct sm *sm, const struct ib_mcmember_rec *rec, bool admin,
 		    struct sm_group **ret, ns_t now);
@@ -75,8 +75,8 @@ int sm_group_join(struct sm *sm, struct sm_group *g, const ib_gid *port_gid, uin
  *
  * When the last FullMember or SendOnlyFullMember leaves a group that is not the administrator's, the group
  * ends: the listeners' function group() is called with created = false, and @g is freed.
- * Return: the bits that remain; -ENOENT: no member; -EINVAL: @join_state has a bit that the member
- * does not have
+ * Return: the bits that remain; -ENOENT: the port is no member; -EINVAL: @join_state is 0 or has a bit that the
+ * member does not have
  */
 int sm_group_leave(struct sm *sm, struct sm_group *g, uint64_t port_guid, uint8_t join_state,
 		   ns_t now);

@@ -7,9 +7,9 @@
 #include "sm/priv.h"
 
 /*
- * All reads share one queue of SMPs (sm.learnq). A walk over the ports puts a few reads into the
- * queue at a time, because a big subnet has a million SLtoVL tables. When the queue is empty and
- * all walks have ended, all waiting requests are completed.
+ * All reads for clients of the SA share one queue of SMPs (sm.learnq). A walk over the ports puts a few reads into
+ * the queue at a time, because a big subnet has a million SLtoVL tables. When the queue is empty and all walks have
+ * ended, all waiting requests are completed.
  */
 
 #define QUEUED 256 /* largest number of SMPs in the queue */
@@ -20,7 +20,7 @@ struct learn_wait {
 	void *ctx;
 };
 
-/* A walk over all ports, by nodes and then by port numbers, which reads one kind of table */
+/* A walk over a range of ports, by nodes and then by port numbers, which reads one kind of table */
 struct learn_walk {
 	struct list link;
 	enum sm_table what;

@@ -6,8 +6,8 @@
  * DOC: Tables that are read on request
  *
  * No decision of a sweep depends on SLtoVL and VL arbitration tables, GUID tables, and the P_Key tables of
- * switch ports that do not check P_Keys. So sweeps do not read these tables. The SM reads them by SMPs when a
- * client asks the SA for them, at most once for each database, and frees the tables together with the database.
+ * switch ports that do not check P_Keys. So sweeps do not read these tables. The SM reads them by SMPs when a client
+ * asks the SA for them, at most once for each database. The tables are freed together with the database.
  */
 
 #include "sm/sm.h"

@@ -2,8 +2,8 @@
 #include "sm/priv.h"
 
 /*
- * Light sweeps read PortStateChange of every switch, and the state of the SM's own port. If a switch does not answer,
- * or the own port changed, a heavy sweep follows. If a port of a switch changed, a partial sweep follows if possible.
+ * Light sweeps read PortStateChange of every switch, and the state of the SM's own port. If a switch does not answer
+ * or this port changed, a heavy sweep follows. If a port of a switch changed, a partial sweep follows if possible.
  */
 
 static void light_done(struct sm *sm, ns_t now)

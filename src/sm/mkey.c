@@ -6,12 +6,12 @@
 /*
  * DOC: M_Keys
  *
- * All SMPs carry this SM's M_Key, all end ports get this M_Key together with their addresses (port.c), and a
- * standby SM that is to replace this SM must be configured with the same M_Key. A port that has another M_Key
- * belongs to another manager and would not answer a Set, so this SM does not configure the port, but counts and
- * logs it once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its PortInfo
- * shows a key that is not this SM's. If reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits that
- * are not 0. A port without an M_Key can look the same; the first Set shows whether the port has an M_Key.
+ * All SMPs carry this SM's M_Key, and all end ports get this M_Key together with their addresses (port.c). A standby
+ * SM that is to replace this SM must be configured with the same M_Key. A port that has another M_Key belongs to
+ * another manager and would not answer a Set. So this SM does not configure the port: each sweep counts the port, and
+ * the log names it once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its
+ * PortInfo shows a key that is not this SM's. If reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits
+ * that are not 0. A port without an M_Key can look the same; the first Set shows whether the port has an M_Key.
  *
  * When a lease is configured, trap 256 reports that the lease of a port is running. Any SMP with
  * the right key stops the lease.

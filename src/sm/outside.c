@@ -11,17 +11,16 @@
  * A port that leads out of the fabric (a UDP link) shows the nodes that its other end claims to have. These
  * nodes may be an endless chain, in which every SMP with one more hop is answered by another switch of 254
  * ports. A legal subnet may have as many nodes as there are LIDs. If there were only one limit for all nodes
- * together, the nodes behind one external port could use up memory and LIDs, and leave none for the nodes
+ * together, the nodes behind one external port could use up memory and LIDs. None would be left for the nodes
  * elsewhere.
  *
  * The owner of the SM knows which ports are external (sm_cfg.is_external). A node belongs to the
- * external port that the directed route to it crossed last. Behind each external port a sweep
- * accepts at most sm_cfg.outside_nodes nodes, and 8 times as many ports, because each port costs
- * memory and SMPs. After SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep
- * accepts no further nodes. Nodes accepted until then belong to the subnet if they answer in time.
- * The rest of the fabric comes up as if the nodes that were left out did not exist. The log lines
- * about faults of nodes behind each external port are limited, so that they neither fill the log
- * nor hide faults elsewhere.
+ * external port that the directed route to the node crossed last. Behind each external port a sweep accepts at most
+ * sm_cfg.outside_nodes nodes, and 8 times as many ports, because each port costs memory and SMPs. After
+ * SM_OUTSIDE_LOST unanswered SMPs, or after SM_OUTSIDE_TIME, the sweep accepts no further nodes. Nodes accepted until
+ * then belong to the subnet if they answer in time. The rest of the fabric comes up as if the nodes that were left
+ * out did not exist. The log lines about faults of nodes behind each external port are limited, so that they neither
+ * fill the log nor hide faults elsewhere.
  */
 
 static struct sm_outside *outside_at(struct sm *sm, uint16_t number)

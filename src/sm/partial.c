@@ -13,13 +13,13 @@
  * before routes lead over them.
  *
  * A partial sweep changes the published database in place, but the SA sees the change as a whole. The sweep records
- * in each link how the link changed (enum sm_link_change), and the SA and the multicast trees still use the
- * links with which the routes were computed. When all links are Active, links and routes change in one step
- * (sm_part_route()). From then on the SA answers by the new routes, some milliseconds before the last switch has
- * acknowledged its LFT. Keeping the old tables until then would require copies of the tables of half the switches.
+ * in each link how the link changed (enum sm_link_change). The SA and the multicast trees still use the links with
+ * which the routes were computed. When all links are Active, links and routes change in one step (sm_part_route()).
+ * From then on the SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT.
+ * Keeping the old tables until then would require copies of the tables of half the switches.
  *
  * The switches are asked one after the other, the nearest first. From the near end of a cable that was pulled the
- * sweep learns that the link is gone, so it finds other directed routes to the nodes behind the cable before it asks
+ * sweep learns that the link is gone. So it finds other directed routes to the nodes behind the cable before it asks
  * the far end.
  *
  * A partial sweep ends if it finds any other change: a node that is new, gone, silent or reset; a changed link

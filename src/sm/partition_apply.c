@@ -133,8 +133,8 @@ static void group_end(struct sm *sm, struct sm_group *g, ns_t now)
 }
 
 /*
- * End a group. If it is the broadcast group of an IPoIB link, end all groups of this link, because
- * they have the parameters of the broadcast group (RFC 4391 §10).
+ * End a group. If it is the broadcast group of an IPoIB link, end all groups of this link, because these groups have
+ * its parameters (RFC 4391 §10).
  */
 static void link_end(struct sm *sm, struct sm_group *of, ns_t now)
 {
@@ -268,10 +268,7 @@ void sm_partition_revise(struct sm *sm, const struct sm_db *db, ns_t now)
 	}
 }
 
-/*
- * Turn a group that partitions.conf no longer names into an ordinary group, which ends with its
- * last member.
- */
+/* Turn a group that partitions.conf no longer names into an ordinary group, which ends with its last member. */
 static void group_unlist(struct sm *sm, struct sm_group *g, ns_t now)
 {
 	g->admin = g->broadcast = false;
@@ -285,10 +282,7 @@ static bool rec_differs(const struct ib_mcmember_rec *a, const struct ib_mcmembe
 	       a->sl != b->sl || a->tclass != b->tclass || a->flow_label != b->flow_label;
 }
 
-/*
- * If partitions.conf gives other parameters to a group than before, end the group. Return: true if
- * it ended
- */
+/* If partitions.conf gives other parameters to a group than before, end the group. Return: true if it ended */
 static bool group_revise(struct sm *sm, struct sm_group *g, const struct sm_partition *part,
 			 const struct sm_partition_group *pg, ns_t now)
 {

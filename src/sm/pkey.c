@@ -9,9 +9,9 @@
  *
  * End ports get the P_Keys of their partitions. An entry keeps its index as long as the port
  * belongs to the partition, because QPs are bound to indices. Index 0 has the P_Key of the default
- * partition, or of the partition with the flag indx0. Switch ports that lead to a CA check the
- * P_Keys of this CA in both directions. The tables of these switch ports contain full P_Keys only,
- * because a packet of a limited member matches no limited entry (10.9.3).
+ * partition, or of the partition with the flag indx0. Switch ports that lead to a CA check the P_Keys of packets from
+ * and to this CA. The tables of these switch ports contain full P_Keys only, because a packet of a limited member
+ * matches no limited entry (10.9.3).
  */
 
 static unsigned int table_size(const struct sm_port *p)

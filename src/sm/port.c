@@ -28,9 +28,9 @@ static bool port_linked(const struct sm_port *p)
 
 /*
  * Record which ports have to register again: those that lost their memberships and subscriptions, and those that are
- * new to this SM. They are recorded before any port is configured, because a port may stop answering during the sweep,
- * and the next sweep would not know that the port is new. In the first sweep of a master there is no database, so every
- * port is new.
+ * new to this SM. They are recorded before any port is configured, because a port may stop answering during the
+ * sweep. The next sweep would then not know that the port is new. In the first sweep of a master there is no
+ * database, so every port is new.
  */
 static void owe_reregister(struct sm *sm)
 {

@@ -10,7 +10,7 @@
  *	elect.c    SMInfo: election of the master
  *	partial.c  sweeps that read changed links only
  *	discover.c nodes, ports, links            -> struct sm_db *next
- *	outside.c  limits of the nodes behind external ports
+ *	outside.c  limits on the nodes behind external ports
  *	feed.c     SMPs for many ports or LFTs, made when they can be sent
  *	lid.c      LIDs, which the SM keeps in a LID book (subnet/lid_book.h)
  *	port.c     PortInfo: addresses, MTU, arm, activate
@@ -37,7 +37,7 @@
 #define SM_KICK_DELAY NS_MSEC(10)
 /*
  * delay of the next sweep after a sweep in which nodes did not answer; the delay doubles with each
- * such sweep, up to SM_RETRY_MAX or the sweep interval
+ * such sweep, up to SM_RETRY_MAX or the sweep interval, whichever is shorter
  */
 #define SM_RETRY_MIN NS_SEC(1)
 #define SM_RETRY_MAX NS_SEC(60)
@@ -60,7 +60,7 @@
 #define SM_PORTS_MAX (1u << 20)
 /* largest number of ports behind one external port, as a multiple of sm_cfg.outside_nodes */
 #define SM_OUTSIDE_PORTS 8
-/* unanswered SMPs after which a sweep gives up the nodes behind an external port */
+/* number of unanswered SMPs after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_LOST 128
 /* largest number of log lines of a sweep about silent nodes behind one external port */
 #define SM_OUTSIDE_LINES 8
@@ -78,15 +78,12 @@ struct sm_outside {
 	uint64_t node_guid; /* node GUID of the switch or CA that has the external port */
 	uint8_t port;
 	uint32_t nodes, ports; /* nodes, and ports of these nodes, that this sweep has accepted */
-	uint32_t lost; /* SMPs of this sweep that were not answered */
+	uint32_t lost; /* number of SMPs of this sweep that were not answered */
 	ns_t since; /* time of the first SMP that this sweep sent through the port; 0: none yet */
 	bool full; /* true if this sweep left nodes out */
-	/*
-	 * true if the log already has a line about nodes left out, or about answers that are too
-	 * slow
-	 */
+	/* true if the log already has a line about nodes left out, or about answers that are too slow */
 	bool said;
-	struct pace_lines faults; /* lines in the log about faults behind the port */
+	struct pace_lines faults; /* rate limit of log lines about faults behind the port */
 };
 
 #define SM_PART_MAX 64 /* largest number of switches in a partial sweep */
@@ -133,8 +130,9 @@ struct sm {
 	struct list listeners;
 
 	/* sweep.c */
-	struct smpq sweepq; /* SMPs of heavy and partial sweeps */
-	struct smpq bgq; /* SMPs of light sweeps and polls, MFT writes of joins */
+	struct smpq sweepq; /* SMPs of heavy and partial sweeps, except writes of MFTs */
+	/* all writes of MFTs, and SMPs outside heavy and partial sweeps: light sweeps, SMInfo, M_Key leases */
+	struct smpq bgq;
 	struct smpq learnq; /* SMPs that read tables for clients of the SA */
 	/* stage of the heavy or partial sweep; SM_STAGE_IDLE: no such sweep is running */
 	enum sm_stage stage;
@@ -161,7 +159,8 @@ struct sm {
 	struct timer timer; /* timer of the next sweep */
 	bool timer_heavy;
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, traps_many;
-	struct sm_source strangers; /* limits that all traps from LIDs without a port share */
+	/* limits that all traps share whose LID belongs to no known port */
+	struct sm_source strangers;
 	/* number of SMPs and of time-outs in the sweeps before this one */
 	uint64_t smps_total, timeouts_total;
 
@@ -169,7 +168,8 @@ struct sm {
 	struct sm_outside *outside; /* external ports, indexed by sm_node.outside - 1 */
 	uint16_t noutside;
 	bool full_said; /* true if the log already has a line about too many nodes in the subnet */
-	struct pace_lines faults; /* lines about faults that are behind no external port */
+	/* rate limit of log lines about faults that are behind no external port */
+	struct pace_lines faults;
 
 	/* elect.c */
 	enum smp_sm_state state;
@@ -215,7 +215,8 @@ struct sm {
 	struct list mft_jobs, mft_waits;
 	uint64_t mft_seq;
 	unsigned int mft_open; /* number of MFT writes in flight */
-	unsigned int mft_unpruned; /* number of MFT writes that may still have to remove ports */
+	/* number of MFT jobs (sm/mcast.c) that may still have to remove ports */
+	unsigned int mft_unpruned;
 
 	/* audit.c */
 	struct smpq auditq;
@@ -273,8 +274,8 @@ void sm_pkeys_read(struct sm *sm, ns_t now);
 void sm_pkeys_start(struct sm *sm, ns_t now);
 void sm_qos_start(struct sm *sm, ns_t now);
 /*
- * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, sm_route_more()
- * must be called again, preferably when sm->sweepq is idle
+ * sm_route_start() - Compute and write LFTs, in slices. While sm->router exists, the caller must call sm_route_more()
+ * again, preferably when sm->sweepq is idle
  */
 int sm_route_start(struct sm *sm, ns_t now);
 int sm_route_more(struct sm *sm, ns_t now);
@@ -291,7 +292,7 @@ void sm_activate_start(struct sm *sm, ns_t now);
 /* sm_feed_ports() - Call @fn for each known port of the new database, as fast as the SMPs that @fn queues are sent */
 void sm_feed_ports(struct sm *sm, struct sm_feed *f,
 		   void (*fn)(struct sm *, struct sm_port *, ns_t), ns_t now);
-/* sm_feed_lfts() - Write LFT blocks and SwitchInfo of @n switches of the new database, from number @first on */
+/* sm_feed_lfts() - Write LFT blocks and SwitchInfo of @n switches of the new database, from index @first on */
 void sm_feed_lfts(struct sm *sm, uint32_t first, uint32_t n, ns_t now);
 
 /* partial.c */
@@ -422,8 +423,8 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 /*
- * sm_rereg_owe() - Request ClientReregister from a port whose memberships ended without its knowledge. The next
- * sweeps set ClientReregister until the port has acknowledged it
+ * sm_rereg_owe() - Record that a port has to register again, because its memberships ended without its knowledge. The
+ * next sweeps set ClientReregister until the port has acknowledged it
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 /*
@@ -432,10 +433,10 @@ void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
  */
 bool sm_mkey_said(struct sm *sm, uint64_t port_guid, bool said);
 /*
- * sm_lid_tell() - Request ClientReregister from all CAs if a LID changed between @old and the new database,
- * because paths that the CAs have stored may then be wrong. A client without subscriptions, such as Linux's
- * SA client, notices a changed LID only by ClientReregister, and then queries its paths again. To be called
- * after the new database is published, because before that the SA answers with old LIDs.
+ * sm_lid_tell() - Have all CAs register again (ClientReregister) if a LID changed between @old and the new database,
+ * because paths that the CAs have stored may then be wrong. A client without subscriptions, such as Linux's SA
+ * client, notices a changed LID only by ClientReregister, and then queries its paths again. To be called after the
+ * new database is published, because before that the SA answers with old LIDs.
  */
 void sm_lid_tell(struct sm *sm, const struct sm_db *old, ns_t now);
 
@@ -465,7 +466,7 @@ bool sm_mcast_idle(const struct sm *sm);
  */
 bool sm_mcast_differs(const struct sm *sm, const struct sm_fdb *f, unsigned int block,
 		      unsigned int pos, const uint16_t read[SMP_MFT_PER_BLOCK]);
-/* sm_mcast_repair() - Write a position of an MFT block again, by a job, so that it overtakes no write of a join */
+/* sm_mcast_repair() - Write a position of an MFT block again, by a job, so as not to overtake the write of a join */
 void sm_mcast_repair(struct sm *sm, struct sm_fdb *f, unsigned int block, unsigned int pos,
 		     ns_t now);
 void sm_mcast_cancel(struct sm *sm, int status, ns_t now);

@@ -65,7 +65,7 @@ static void trap_log(struct sm *sm, const struct mad_notice *n)
 		p ? p->node->desc : "unknown");
 }
 
-/* Return the interval at which SMAs may repeat a trap (13.4.9), which is SubnetTimeOut, within bounds. */
+/* Return the interval at which SMAs may repeat a trap (13.4.9): SubnetTimeOut, within TRAP_INTERVAL_MIN and _MAX. */
 static ns_t trap_interval(const struct sm *sm)
 {
 	ns_t ns = SUBNET_TIMEOUT_UNIT << sm->cfg.subnet_timeout;
@@ -319,8 +319,8 @@ static uint64_t smps_sent(const struct sm *sm)
 }
 
 /*
- * Return ActCount of SMInfo, by which other SMs see that this SM works (14.4.1). ActCount counts
- * the SMPs that this SM has sent.
+ * Return ActCount of SMInfo, by which other SMs see that this SM works (14.4.1). ActCount counts the SMPs that this
+ * SM has sent, and its changes of state.
  */
 uint32_t sm_act_count(const struct sm *sm)
 {

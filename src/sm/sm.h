@@ -7,16 +7,15 @@
  *
  * The SM is an ordinary management application at one end port, and works by MADs alone. It
  * discovers the subnet by directed-route SMPs, assigns LIDs, computes and writes LFTs and MFTs,
- * P_Key tables and port parameters, arms and activates the ports, and sweeps again when something
- * changed. Several SMs of a subnet elect one master by SMInfo (the highest priority, then the
- * lowest GUID; IBTA 14.4).
+ * P_Key tables and port parameters, and arms and activates the ports. When something has changed, it sweeps again.
+ * Several SMs of a subnet elect one master by SMInfo (the highest priority, then the lowest GUID; IBTA 14.4).
  *
  * The SA and other modules register as listeners. Listeners are called when this SM becomes master
  * or stops being master, when a new database is published, and when ports and groups appear and
  * disappear.
  *
- * The owner of the port sets the capability bit IsSM (node_set_cap()) before sm_start(), and clears
- * it after sm_destroy().
+ * The owner of the port must set the capability bit IsSM (node_set_cap()) before sm_start(), and clear it after
+ * sm_destroy().
  */
 
 #include "mad/ep.h"
@@ -72,8 +71,8 @@ struct sm_cfg {
 	size_t nlids;
 	/*
 	 * is_external() tells whether a port is external, which means that another party controls
-	 * the nodes behind it. A sweep accepts at most @outside_nodes nodes behind each such port
-	 * (sm/outside.c). NULL: no port is external
+	 * the nodes behind it. A sweep accepts at most .outside_nodes nodes behind each such port (sm/outside.c).
+	 * NULL: no port is external
 	 */
 	bool (*is_external)(void *ctx, uint64_t node_guid, uint8_t port);
 	void *is_external_ctx;
@@ -119,7 +118,7 @@ struct sm_sweep {
 	/* .smps: requests that the sweep sent; .timeouts: requests that were not answered */
 	uint32_t smps, timeouts;
 	uint32_t lft_blocks, mft_blocks, pkey_blocks, ports_set, armed, activated;
-	/* number of end ports that were not changed because they have another M_Key */
+	/* number of end ports that were not changed because they have another M_Key than this SM's */
 	uint32_t foreign_mkeys;
 	/* requests that nodes refused, duplicate GUIDs, and other faults found in the sweep */
 	uint32_t errors;
@@ -141,7 +140,7 @@ struct sm_events {
 	 * call returns.
 	 */
 	void (*group)(void *ctx, const struct sm_group *g, bool created, ns_t now);
-	/* A trap was received and repressed. The SA forwards the trap to subscribers. */
+	/* A trap was received and answered by TrapRepress. The SA forwards it to subscribers. */
 	void (*notice)(void *ctx, const struct mad_notice *n, ns_t now);
 };
 
@@ -181,8 +180,8 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
 /**
  * sm_set_lid() - Give an end port another LID
  *
- * A sweep writes the LID, and requests ClientReregister from all CAs, because ClientReregister makes
- * the CAs query their paths to the port again.
+ * A sweep writes the LID, and sends ClientReregister to all CAs, because ClientReregister makes the CAs query their
+ * paths to the port again.
  *
  * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: not a unicast LID, or not aligned for the
  * port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and is absent;
@@ -194,9 +193,9 @@ int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
  * sm_set_partitions() - Replace the partition table (before sm_start() or at run time)
  * @ps:		the SM becomes its owner
  *
- * At run time, a group that is not in @ps is deleted (trap 67) as soon as it has no FullMember or
- * SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the memberships
- * of ports that have lost the P_Key of the group.
+ * At run time, a group of the old table that is not in @ps is deleted (trap 67) as soon as it has no FullMember or
+ * SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the memberships of ports that have
+ * lost the P_Key of the group.
  */
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now);
 const struct sm_partitions *sm_partitions(const struct sm *sm);
@@ -226,7 +225,7 @@ struct sm_status {
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, smps, timeouts;
 	/* blocks of tables that other programs had changed, and that the audit wrote again */
 	uint64_t repairs;
-	/* traps above the rate limit of the port that sent them; they were repressed, but no listener got them */
+	/* traps above the rate limit of their port; answered with TrapRepress, but passed to no listener */
 	uint64_t traps_many;
 	const struct sm_other *others; /* other SMs; valid until the next event is handled */
 	uint32_t nothers;

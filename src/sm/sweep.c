@@ -135,8 +135,8 @@ static void enter(struct sm *sm, enum sm_stage st, ns_t now)
 }
 
 /*
- * Compare the end ports of the old and the new database, and report each difference to the listeners, which make
- * it trap 64 or 65. If a port has disappeared, its memberships end; the port registers again when it is back.
+ * Compare the end ports of the old and the new database, and report each difference to the listeners; the SA makes a
+ * trap 64 or 65 of it. If a port has disappeared, its memberships end; the port registers again when it is back.
  */
 static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 {
@@ -212,7 +212,7 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	/* Limit the LIDs of absent ports, because a peer that invents GUIDs could fill memory and use up the LIDs. */
+	/* Limit the LIDs kept for absent ports: a UDP peer that invents GUIDs could use up memory and LIDs. */
 	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);
@@ -272,7 +272,7 @@ static int stage_start(struct sm *sm, ns_t now)
 		slice_next(sm, now);
 		return err;
 	case SM_STAGE_MCAST:
-		/* Joins use the topology of the new LFTs from here on. */
+		/* From here on, joins use the topology of the new LFTs. */
 		sm->routed = sm->next;
 		if (!sm->part.on)
 			sm_partition_groups(sm, now);

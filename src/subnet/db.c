@@ -151,9 +151,9 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 }
 
 /*
- * Record that @p lost its link. Discovery reached the node of a CA by one port of the CA, and each
- * further port only through the link of that port, because an SMP to a CA is about the port at
- * which it arrives. So a further port without a link becomes unknown.
+ * Record that @p lost its link. An SMP to a CA is about the port at which it arrives. So discovery
+ * found the CA through one of its ports, and reached each further port only through the link of
+ * that port. A further port without a link therefore becomes unknown.
  */
 static void port_cut(struct sm_db *db, struct sm_port *p)
 {
@@ -222,8 +222,8 @@ void sm_db_drop_lost(struct sm_db *db)
 		db->node[kept++] = n;
 	}
 	/*
-	 * The array is not resized to fit nnodes, so sm_db_add_node() must not be called from here
-	 * on.
+	 * sm_db_add_node() derives the size of the array from nnodes, which shrinks here. So
+	 * sm_db_add_node() must not be called from here on.
 	 */
 	db->nnodes = kept;
 }

@@ -89,7 +89,8 @@ struct sm_switch {
 	/* linear forwarding table for LIDs 0 .. lft_top; NULL: not computed yet */
 	struct sm_lft *lft;
 	uint16_t lft_top;
-	struct sm_fdb *fdb; /* forwarding entries that the switch has acknowledged, subnet/fdb.h */
+	/* forwarding entries that the switch has and should have, subnet/fdb.h */
+	struct sm_fdb *fdb;
 };
 
 struct sm_node {
@@ -248,8 +249,8 @@ static inline const struct sm_tables *sm_tables_of(const struct sm_port *p)
 }
 
 /*
- * sm_port_carries() - Tell whether data packets can pass @p: it has a link, or is port 0 of a
- * switch
+ * sm_port_carries() - Tell whether @p is a port for data packets, whatever its state: it has a
+ * link, or is port 0 of a switch
  */
 static inline bool sm_port_carries(const struct sm_port *p)
 {

@@ -2,7 +2,7 @@
 #ifndef SUBNET_GROUP_H
 #define SUBNET_GROUP_H
 
-/* A multicast group and its members, as sm/group.h makes them */
+/* The data of a multicast group and of its members, which sm/group.c makes and changes */
 
 #include "util/hash.h"
 #include "util/list.h"
@@ -16,8 +16,9 @@ struct sm_mcmember {
 	uint8_t join_state; /* JoinState bits, MCM_JOIN_* */
 	bool proxy;
 	/*
-	 * Port and switch to which the member is attached, which subnet/tree.c looked up in the
-	 * database of sweep .at_sweep. They are stored, because a join visits all members.
+	 * Index of the switch to which the member is attached, and port of this switch, which
+	 * subnet/tree.c looked up in the database of sweep .at_sweep. They are stored, because each
+	 * join visits all members.
 	 */
 	uint8_t at_port;
 	uint32_t at_switch;
@@ -35,8 +36,8 @@ struct sm_group {
 	bool admin; /* true if the administrator made the group */
 	bool broadcast; /* true for the IPoIB broadcast group of a partition */
 	/*
-	 * MTU code of the port in the last log line about a port that cannot join, because its MTU
-	 * is below .rec.mtu_code; 0: none
+	 * MTU code in the last log line that named a port whose MTU is below .rec.mtu_code, so that
+	 * the port cannot join; 0: there was no such line
 	 */
 	uint8_t mtu_said;
 	uint64_t creator; /* port GUID of the port that made the group; 0: the administrator */

@@ -19,8 +19,9 @@ static unsigned int lft_blocks(const struct sm_port *p)
 }
 
 /*
- * Return the number of MFT items of a port. A block that no group has ever used has no items,
- * because the whole block is written when the first of its groups is created.
+ * Return the number of MFT items of a port. A block that no group has ever used has no items: if
+ * another program changes such a block, this does no harm, because the whole block is written when
+ * the first of its groups is created.
  */
 static unsigned int mft_items(const struct sm_port *p)
 {

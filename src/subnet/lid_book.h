@@ -8,10 +8,11 @@
  * The SM keeps a book: a table that has the LID of each port GUID. A port keeps its LID as long as the book has its
  * GUID, even while the port is absent.
  *
- * An SM that becomes the master, for example after a restart, has only the configured LIDs in its book. Such an SM
- * keeps the LIDs that it finds on the ports. A port gets a new LID only if no LID was found on it, or if another port
- * has the LID that was found. The new LID is the lowest one that no port has or had. If there is none, it is the
- * lowest one that no present port has.
+ * An SM that becomes the master, for example after a restart, has only the configured LIDs in its
+ * book. Such an SM keeps the LIDs that it finds on the ports. A port gets a new LID only if no LID
+ * was found on it, or if another port has the LID that was found. The new LID is the lowest one
+ * that no port has or had. If there is no such LID, the new LID is the lowest one that no present
+ * port has.
  */
 
 #include "subnet/db.h"
@@ -24,7 +25,7 @@ struct sm_lid_slot {
 	uint16_t lid; /* base LID; 0: this SM has assigned none to the port */
 	bool configured; /* true if sm_cfg.lids gives the LID */
 	bool outside; /* true if the port was behind an external port when a sweep last found it */
-	/* true while the SM must still send a ClientReregister to the port, or the port has not acknowledged it */
+	/* true from sm_rereg_owe() until the port has acknowledged ClientReregister */
 	bool owed;
 	bool mkey_said; /* true if the log already says that the port has an M_Key of another SM */
 	struct sm_source source;

@@ -37,8 +37,9 @@ struct route_target {
 
 struct sm_routes {
 	struct route_graph g;
-	struct route_target *target; /* LIDs of all switches, grouped by switch */
-	uint32_t *first_target; /* index in .target of each switch's first LID, [nswitches + 1] */
+	struct route_target *target; /* targets of all switches, grouped by switch */
+	/* index in .target of each switch's first target, [nswitches + 1] */
+	uint32_t *first_target;
 	/* LID of each switch's port 0, [nswitches]. A computation reads it for each pair of switches, so it is kept here in a small array */
 	uint16_t *lid;
 };

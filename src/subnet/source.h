@@ -9,14 +9,15 @@
  * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more
  * traps, by fault or by malice, must not affect other ports. So there are limits on the rates of
  * sweeps and of Reports that the traps of one port cause. A sweep above the limit is delayed, never
- * forgotten. A Report above the limit is not sent: the trap is repressed and counted, but not
- * passed on.
+ * forgotten. A Report above the limit is not sent: the trap is answered with TrapRepress and
+ * counted, but not passed on.
  *
  * A source is identified by the LID from which its traps come, not by their content. All LIDs that
  * no port has count as one source.
  *
- * In the same way, the SA limits the groups that a port makes (each group costs a tree, and traps
- * 66 and 67 to all subscribers), and the log lines about the port's joins.
+ * In the same way, the SA limits the groups that a port makes, because each group costs a tree, and
+ * traps 66 and 67 to all subscribers. The log lines about the port's refused joins are limited,
+ * too.
  */
 
 #include <stdint.h>

@@ -8,12 +8,13 @@
 /*
  * DOC: Multicast trees
  *
- * The root of a group's tree is the switch with the least sum of hops to the members' switches, and of several such
- * switches the one with the lowest GUID. The tree consists of the paths from each member's switch to the root, always
- * by the lowest port that leads one hop nearer, so that all paths through a switch continue in the same way. A link
- * of the tree carries packets downwards if receivers are below it, and upwards if receivers are elsewhere. So
- * send-only members can send, and nothing is sent to them. While a group has two or more members, its
- * root changes only when the topology changes, so that a join changes only the branch to the new member.
+ * The root of a group's tree is the switch with the least sum of hops to the members' switches. Of
+ * several such switches it is the one with the lowest GUID. The tree consists of the paths from
+ * each member's switch to the root. A path always takes the lowest port that leads one hop nearer,
+ * so all paths through a switch continue in the same way. A link of the tree carries packets
+ * downwards if receivers are below it, and upwards if receivers are elsewhere. So send-only members
+ * can send, and nothing is sent to them. While a group has two or more members, its root changes
+ * only when the topology changes, so that a join changes only the branch to the new member.
  *
  * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree. Paths lead around such
  * switches. Members at such a switch, or behind such switches only, do not get packets. If these switches divide the

@@ -34,7 +34,8 @@ static void twin(struct survey *s, const struct chk_node *first, struct chk_node
 
 /*
  * Record that a known node is behind a port. If the known node is a CA, this function also sets the other end of the
- * CA's link, because only switches are asked for the nodes behind their ports.
+ * CA's link, because the survey asks for the nodes behind the ports of switches, and of the CA from which it sends,
+ * but not of other CAs.
  */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)
@@ -133,8 +134,9 @@ void answer_twins(struct survey *s)
 			const struct chk_port *q = m ? &m->port[n->port[k].peer_port] : NULL;
 
 			/*
-			 * Port @q of the known node already has another link, so the node behind @p
-			 * is another node with the same GUID.
+			 * Port @k of node @n leads to port @q of the known node @m. But port @q has
+			 * another link, so the node behind port @k is another node with the GUID
+			 * of @m.
 			 */
 			if (q && m->sw && q->known && !q->mute &&
 			    (q->peer != i || q->peer_port != k))

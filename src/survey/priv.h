@@ -53,7 +53,8 @@ struct open {
 	uint8_t qpn;
 	ns_t until;
 	unsigned int busy; /* number of times that the agent has answered that it is busy */
-	ns_t again; /* time at which a busy agent is asked again; 0: the request was sent and has no answer yet */
+	/* time at which the request is sent again to a busy agent; 0: an answer is still awaited */
+	ns_t again;
 };
 
 enum phase { DISCOVER, COUNT, TABLES, WAIT, COUNT_AGAIN, GROUPS, LANES, DONE };
@@ -92,7 +93,10 @@ void ask_add(struct survey *s, enum ask ask, uint32_t node, uint8_t port, uint32
  */
 
 void answer(struct survey *s, const struct open *o, const uint8_t *data);
-/* answer_none() - Process a request that got no answer (@status 0), or an answer with the error @status */
+/*
+ * answer_none() - Process the outcome of a request that got no data: no answer came (@status 0), or
+ * an answer with the error @status
+ */
 void answer_none(struct survey *s, const struct open *o, uint16_t status);
 /*
  * answer_unknown() - Mark the data that are missing in the fabric because a request of this kind has no answer, or

@@ -282,7 +282,7 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 
 /*
  * Compute when the rate limit allows the next request. After a delay, at most one window of
- * requests is sent at once. Return: true
+ * requests is sent at once. Return: true, which the caller returns in turn
  */
 static bool paced(struct survey *s, ns_t now)
 {
@@ -333,7 +333,10 @@ ns_t survey_deadline(const struct survey *s)
 
 /* --- answers */
 
-/* Return the open request that a MAD answers; NULL: there is none */
+/*
+ * Return the open request to which a MAD belongs: the MAD is its answer, or is the request itself,
+ * which the transport has given up. NULL: there is no such request
+ */
 static struct open *find_open(struct survey *s, const uint8_t *mad)
 {
 	uint32_t tid = (uint32_t)mad_tid(mad);

@@ -315,8 +315,8 @@ static void add_ibarp(struct text *t, const uint8_t *p, size_t len)
 }
 
 /*
- * Add a packet of profile encaparp00, which begins with two zero octets, followed by the ethertype. Return: false if
- * the packet does not begin so.
+ * Add a packet of profile encaparp00, whose header is two zero octets and then the ethertype. The
+ * caller has seen that the first two octets are zero. Return: false if the ethertype is unknown.
  */
 static bool add_reserved_type(struct text *t, const uint8_t *p, size_t len)
 {

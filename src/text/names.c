@@ -241,7 +241,11 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr)
 	switch (mgmt_class) {
 	case MAD_CLASS_SM_LID:
 	case MAD_CLASS_SM_DR:
-		return NAME_OF(smp_attrs, attr); /* of common_attrs, SMPs have only Notice */
+		/*
+		 * not common_attrs: Notice is its only attribute that SMPs have, and smp_attrs
+		 * lists it
+		 */
+		return NAME_OF(smp_attrs, attr);
 	case MAD_CLASS_SA:
 		s = NAME_OF(sa_attrs, attr);
 		break;

@@ -241,8 +241,9 @@ static int place_listen(struct ibsim_place *p)
 }
 
 /*
- * If several hosts share a namespace, this function is called for each of these hosts, but the
- * hosts share one set of sockets.
+ * Called when the namespace of a host appears (@comes) or disappears. If several hosts share a
+ * namespace, the function is called for each of these hosts. But the namespace has only one set of
+ * sockets, which follows the host in ibsim_place.host.
  */
 static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 {

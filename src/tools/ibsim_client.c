@@ -75,8 +75,8 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 }
 
 /*
- * Remove a client whose socket is gone. If the socket still exists, connecting again changes
- * nothing; otherwise connecting fails.
+ * Remove a client if its socket is gone, which a second connect() to the socket shows: it fails if
+ * the socket is gone, and changes nothing otherwise.
  */
 static void probe(struct ibsim_conn *c, const char *why, ns_t now)
 {
@@ -156,9 +156,10 @@ static int on_open(void *ctx, unsigned int id, const struct ibsim_peer *peer, ui
 	int err;
 
 	/*
-	 * A client that asks for answers at the number of another process would receive that
-	 * process's MADs. So the number in the request must be the number in the name of the
-	 * client's control socket.
+	 * The number @pid in the client's request is a part of the names of the client's sockets. A
+	 * client that gave the number of another process would make this server send the MADs to
+	 * the socket of that process. So @pid must be the number in the name of the control socket
+	 * from which the request came.
 	 */
 	if (peer->len != says.len || memcmp(peer->addr, &says.un, says.len) != 0)
 		return -EPERM;

@@ -213,8 +213,8 @@ static int take_guid(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)
 }
 
 /*
- * Read a port GUID after a space, which ibnetdiscover prints where a CA is connected to a CA: "[1]
- * (2c90300000201)"
+ * Read a port GUID after a space. ibnetdiscover prints this space where a CA is connected to a CA:
+ * "[1] (2c90300000201)"
  */
 static int take_guid_apart(struct topo_parser *p, struct topo_cur *c, uint64_t *ret)
 {

@@ -20,11 +20,14 @@ enum trace_what {
 
 struct trace_match {
 	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
-	/* LIDs of the two ports; b is 0 if it is unknown or the other end is a multicast group */
+	/*
+	 * LID of the port where the trace begins, and LID of the port at the other end. .b is 0 if
+	 * this LID is not known, or if the other end is a multicast group
+	 */
 	uint16_t a, b;
 	unsigned int family; /* 4 or 6 */
 	enum trace_what what;
-	uint16_t port; /* of TCP or UDP, at either end */
+	uint16_t port; /* TCP or UDP port of the packets, as source or as destination */
 	bool group; /* the other end is a multicast group */
 	bool all_mads; /* show all MADs on QP1, not only those about paths and groups */
 };
@@ -36,7 +39,8 @@ int trace_what_of(const char *name);
  * trace_match() - Tell whether a packet belongs to the trace
  *
  * The trace shows two kinds of packets: unicast packets between the two ports, and multicast
- * packets from one of the two ports. Of these it shows address resolution, ICMP, and the kind of
+ * packets from one of the two ports. If .b is 0, the unicast packets are all those from or to the
+ * port with the LID .a. Of these packets the trace shows address resolution, ICMP, and the kind of
  * packet that .what names. A fragment that is not the first contains no TCP or UDP port, so only
  * its protocol is compared. The trace also shows MADs on QP1 about paths, unless .what is
  * TRACE_JOIN. It shows MADs about groups if the trace is about IPv6, or if the other end is a

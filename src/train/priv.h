@@ -15,7 +15,7 @@
 #define TCP_FIN 0x01
 #define TCP_PSH 0x08
 
-/* --- the place of the headers of a train; the headers end where hdr[] ends */
+/* --- where the headers of a train lie: they end where hdr[] ends */
 
 static inline uint8_t *train_ip(struct pkt *p)
 {
@@ -50,8 +50,8 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 /* --- make the headers of one packet from those of its train */
 
 /*
- * train_advance() - Remove the first @k packets: the headers become those of the packet after them,
- * and .count gets smaller by @k
+ * train_advance() - Remove the first @k packets: the headers become those of the first packet that
+ * remains, and .count gets smaller by @k
  */
 void train_advance(struct pkt *t, unsigned int k);
 void train_advance_psn(struct pkt *t, unsigned int k);

@@ -5,21 +5,21 @@
 /*
  * DOC: Trains
  *
- * A train is one descriptor that represents the packets of one TCP or UDP super-frame (pkt_count() of them, more than
- * one). hdr[] has the headers that each packet repeats and nothing else, the slices have the payload of all packets:
- * p->seg octets in each packet except the last. The headers are those of the first packet, except FIN and PSH, which
- * only the last packet has. The fields that differ from packet to packet follow from the place of the packet in the
- * train:
+ * A train is one descriptor that represents the packets of one TCP or UDP super-frame (pkt_count()
+ * of them, more than one). hdr[] has the headers that each packet repeats and nothing else, the
+ * slices have the payload of all packets: p->seg octets in each packet except the last. The headers
+ * are those of the first packet, except FIN and PSH, which only the last packet has. The fields
+ * that differ from packet to packet follow from the position of the packet in the train:
  *
  *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
  *	IPv4 identification, TCP sequence number, PSN	those of the first packet, counted upwards
  *	CWR						in the first packet only (RFC 3168 §6.1.2)
  *	FIN, PSH					in the last packet only
- *	checksums					of the packet
+ *	checksums					computed over the packet
  *
- * So a part of a train that consists of its first or its last packets is a train again, or an ordinary packet if
- * the part has only one packet. In a train struct frame_info (util/frame.h) has the offsets of the headers, and
- * lengths and checksums in the headers have no meaning.
+ * So the first packets of a train, or its last packets, are a train again. A part that has only one
+ * packet is an ordinary packet. In a train struct frame_info (util/frame.h) has the offsets of the
+ * headers, and lengths and checksums in the headers have no meaning.
  *
  * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer: no payload is copied.
  */

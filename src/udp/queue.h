@@ -5,9 +5,9 @@
 /*
  * DOC: Packets that wait to be sent
  *
- * Management packets (on VL15, or to QP1) are sent before all others; each of these two classes is a
- * first-in, first-out queue with a limit of its own. All packets have CRCs, except the packets of
- * trains, which get their CRCs when they are sent (train/train.h).
+ * Management packets (on VL15, or to QP1) are sent before all others. Each of the two classes,
+ * management and other packets, is a first-in, first-out queue with a limit of its own. All packets
+ * have CRCs, except the packets of trains, which get their CRCs when they are sent (train/train.h).
  */
 
 #include "util/pkt.h"

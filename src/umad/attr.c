@@ -106,7 +106,10 @@ static struct numbers numbers_of(const struct word *pat, struct umad_place *p)
 	return (struct numbers){ pat->s, pat->len - 1, 0, total_ports(p->view), &p->dev };
 }
 
-/* Parses a decimal number without leading zeros, as the directories of sysfs list it. */
+/*
+ * Parses the decimal number in the name of a file or directory. A number with leading zeros is
+ * refused, because sysfs has no such names.
+ */
 static bool number(const char *s, size_t len, unsigned int *ret)
 {
 	unsigned int v = 0;

@@ -6,11 +6,12 @@
  * DOC: The protocol between libuipoib-umad.so and the daemon
  *
  * The preloaded library gives a program the devices and files of the kernel's ib_umad. It redirects
- * /dev/infiniband/umadN, issmN and files below /sys/class/infiniband and /sys/class/infiniband_mad to the daemon. The
- * file descriptor that such a program gets is a SOCK_SEQPACKET connection to the socket that UIPOIB_UMAD names. The
- * name is a path, because a path can be reached from every network namespace. Because the descriptor is a socket,
- * poll(), dup() and fork() work without further code, and the daemon sees an end of file when the last copy of the
- * descriptor is closed, also after kill -9.
+ * /dev/infiniband/umadN, issmN and files below /sys/class/infiniband and /sys/class/infiniband_mad
+ * to the daemon. The file descriptor that such a program gets is a SOCK_SEQPACKET connection to the
+ * socket that UIPOIB_UMAD names. The name is a path, because a path can be reached from every
+ * network namespace. Because the descriptor is a socket, poll(), dup() and fork() work without
+ * further code. The daemon sees an end of file when the last copy of the descriptor is closed, also
+ * after kill -9.
  *
  *	connection	first message		then
  *	UMAD_KIND_MAD	hello			register, unregister, send ->   <- mad

@@ -47,7 +47,8 @@ static void put(struct umad_conn *c, const struct umad_mad *m, const void *data,
 }
 
 /*
- * Returns the index of the P_Key with which the MAD arrived, as in a receive completion of QP1.
+ * Returns the index of the P_Key with which the MAD arrived, as in a receive completion of QP1; 0
+ * for a MAD of QP0, or if the P_Key is no longer in the port's P_Key table.
  */
 static uint16_t pkey_index(const struct node_port *np, const struct mad_addr *from)
 {

@@ -5,11 +5,12 @@
 /*
  * DOC: ib_umad for programs with libuipoib-umad.so
  *
- * The daemon's side of umad/proto.h without the sockets. This code keeps the connections, each of which represents an
- * open device file of ib_umad, and makes the content of sysfs. The owner passes received messages to
- * umad_conn_recv(), and gets MADs to send from umad_conn_next(). A device file behaves like that of the kernel:
- * agents register for methods, the high half of a TID belongs to the agent, RMPP works in both directions, requests
- * that time out are returned, and IsSM is set while an issm file is open.
+ * The daemon's side of umad/proto.h without the sockets. This code keeps the connections, each of
+ * which represents an open device file of ib_umad, and makes the content of sysfs. The owner passes
+ * received messages to umad_conn_recv(), and gets MADs to send from umad_conn_next(). A device file
+ * behaves like that of the kernel: agents register for methods, and the high half of a TID belongs
+ * to the agent. RMPP works in both directions. Requests that time out are returned. IsSM is set
+ * while an issm file is open.
  *
  * A connection has a limited queue, because a program may not read its MADs, and a limited number of open requests.
  * MADs over these limits are dropped and counted, and other connections are not affected.
@@ -133,8 +134,9 @@ struct umad_answer {
  * @head:	first UMAD_HEAD_LEN octets of the memfd
  * @big_len:	octets in the memfd
  *
- * The result is false if the agent does not exist, if the MAD does not use RMPP, or if the RMPP
- * messages that the connection is sending leave too little room for the MAD.
+ * The result is false if the agent does not exist, or if the RMPP messages that the connection is
+ * sending leave too little room for the MAD. It is also false if the MAD does not use RMPP, because
+ * such a MAD has at most 256 octets and needs no memfd.
  */
 #define UMAD_HEAD_LEN 64
 bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,

@@ -94,7 +94,7 @@ void text_add_escaped(struct text *t, const char *s)
 	while (*s) {
 		s = next_piece(piece, s, is_plain);
 		if (t->len + strlen(piece) >= t->size)
-			return; /* a character is not cut in two */
+			return; /* the character does not fit whole, and is never cut in two */
 		text_add(t, "%s", piece);
 	}
 }

@@ -5,9 +5,10 @@
 /*
  * DOC: Escaping untrusted text
  *
- * A NodeDescription, a name in a file or a message of another program may contain sequences that move the cursor or
- * change the title of a terminal, line ends that fake a line of a log, and octets that are not UTF-8, which JSON does
- * not allow. Such text is escaped once, at the place where it is printed or logged or becomes JSON.
+ * A NodeDescription, a name in a file or a message of another program is untrusted text. It may
+ * contain sequences that move the cursor or change the title of a terminal. It may contain line
+ * ends that fake a line of a log. It may contain octets that are not UTF-8, which JSON does not
+ * allow. Such text is escaped once, at the place where it is printed or logged or becomes JSON.
  *
  * Escaped octets are written as \xNN. A backslash stays as it is, so text that is already escaped does not change, and
  * text can pass through several programs.

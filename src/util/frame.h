@@ -32,8 +32,12 @@ struct frame_info {
 	uint16_t csum_start;
 	/* FRAME_CSUM_PARTIAL: octets from .csum_start to the checksum field */
 	uint16_t csum_offset;
-	uint16_t hlen; /* in a train: octets from the IP header to the payload */
-	uint16_t gso_size; /* payload octets per segment of a super-frame */
+	uint16_t hlen; /* in a train: length of the IP header and the TCP or UDP header together */
+	/*
+	 * payload octets per segment of a super-frame, a frame that is larger than the MTU and not
+	 * segmented yet
+	 */
+	uint16_t gso_size;
 	uint8_t gso; /* enum frame_gso: the kind of segments into which a super-frame is cut */
 	uint8_t csum; /* enum frame_csum */
 	/*

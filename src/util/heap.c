@@ -14,9 +14,10 @@
 #ifdef __GLIBC__
 
 /*
- * Extend the heap in advance. If no free part of the heap is large enough, malloc() asks the kernel for more heap, and
- * asks for M_TOP_PAD more octets than it needs. Allocations of M_MMAP_THRESHOLD octets or more do not come from the
- * heap. free() does not return the memory at the end of the heap to the kernel while this memory is smaller than
+ * Extend the heap by about @octets in advance, by allocating and freeing one piece. If no free part
+ * of the heap is large enough for the piece, malloc() asks the kernel for M_TOP_PAD octets more
+ * than it needs. Allocations of M_MMAP_THRESHOLD octets or more do not come from the heap. free()
+ * does not return the memory at the end of the heap to the kernel while this memory is smaller than
  * M_TRIM_THRESHOLD.
  */
 static void heap_extend(size_t octets)

@@ -5,8 +5,8 @@
 /*
  * DOC: Allowances
  *
- * An allowance limits the effects that others can cause, such as work for a peer or lines in the
- * log. It permits a burst of uses, and after the burst one use in each interval.
+ * An allowance limits how much work others can cause in this process, such as answers to a peer or
+ * lines in the log. It permits a burst of uses, and after the burst one use in each interval.
  */
 
 #include <stdbool.h>

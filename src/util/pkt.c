@@ -335,7 +335,9 @@ void pkt_trim(struct pkt *p, uint32_t len)
 		}
 	}
 	if (cut) {
-		/* The packet has to end at PKT_HDR_MAX, so move the remaining octets up. */
+		/*
+		 * The octets in hdr[] have to end at PKT_HDR_MAX, so move the remaining octets up.
+		 */
 		memmove(p->hdr + p->head + cut, p->hdr + p->head, len);
 		p->head = (uint16_t)(p->head + cut);
 	}

@@ -29,7 +29,8 @@
 #define PKT_HDR_MAX 192
 #define PKT_TAIL_MAX 12
 #define PKT_PRIV_LEN 16
-#define PKT_BATCH 128 /* largest number of packets that one call may carry */
+/* largest number of packets that one call of a send or receive function takes */
+#define PKT_BATCH 128
 #define PKT_HOPS 64 /* largest number of links that a packet may cross */
 #define PKT_BUF_SIZE (68 * 1024) /* size of a buffer, for a super-frame of 64 KiB and its headers */
 /* Size of a small buffer, for one packet of the largest InfiniBand MTU; see pkt_shrink() */
@@ -100,7 +101,7 @@ struct pkt_queue {
 struct pkt_pool *pkt_pool_create(unsigned int npkts, unsigned int nbufs);
 
 /*
- * pkt_pool_destroy() - Free a pool, to which all packets and buffers have been returned; NULL is
+ * pkt_pool_destroy() - Free a pool. All its packets and buffers must have been returned. NULL is
  * accepted
  */
 void pkt_pool_destroy(struct pkt_pool *pool);
@@ -218,7 +219,10 @@ static inline uint8_t *pkt_push(struct pkt *p, unsigned int n)
 	return p->hdr + p->head;
 }
 
-/* pkt_gather() - The part of pkt_pull() for octets that are not contiguous; called by pkt_pull() */
+/*
+ * pkt_gather() - Move octets from the slices into hdr[] until @n octets are there. Only for
+ * pkt_pull() and pkt_pull_hdr()
+ */
 const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
 
 /**

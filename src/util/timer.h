@@ -3,9 +3,10 @@
 #define UTIL_TIMER_H
 
 /*
- * The timers of one simulation or one daemon. They are a binary heap, ordered by deadline and then by the order in
- * which they were armed, so that two runs with the same input fire them in the same order. The timers read no clock:
- * the caller passes the time, and sleeps until timers_next().
+ * The timers of one simulation or one daemon. They are a binary heap, ordered by deadline, and for
+ * equal deadlines in the order in which they were armed. So two runs with the same input fire them
+ * in the same order. The timers read no clock: the caller passes the time, and sleeps until
+ * timers_next().
  */
 
 #include <stdbool.h>
@@ -57,7 +58,7 @@ void timer_arm(struct timers *ts, struct timer *t, ns_t deadline);
 /* timer_cancel() - Disarm; no effect on an unarmed timer */
 void timer_cancel(struct timers *ts, struct timer *t);
 
-/* timers_first() - Return the timer that fires next, which is still armed; NULL: none is armed */
+/* timers_first() - Return the timer that fires next, and leave it armed; NULL: none is armed */
 struct timer *timers_first(const struct timers *ts);
 
 /* timers_next() - Return the earliest deadline; NS_NEVER if no timer is armed */

@@ -117,9 +117,9 @@ static void raise_limit(size_t size)
 }
 
 /*
- * Allocate the arena. A child of a fork does not get the arena. Otherwise, when the parent writes
- * to a page after the fork, the kernel would give the parent a copy of the page (copy on write),
- * and the adapter would still use the old page.
+ * Allocate the arena. A child of a fork does not get the arena. Otherwise the kernel would share
+ * the pages between parent and child (copy on write). When the parent then wrote to a page, it
+ * would get a copy, and the adapter would still use the old page.
  */
 static int make_arena(struct verbs_port *p, char err[VERBS_ERR_MAX])
 {

@@ -83,7 +83,7 @@ struct verbs_port {
 	unsigned int
 		rx_csum; /* IBV_WC_IP_CSUM_OK if this flag of a completion has a meaning, or 0 */
 	bool grh_required; /* the port sends no packet without GRH */
-	unsigned int mtu; /* octets of payload that the port sends */
+	unsigned int mtu; /* octets of the largest payload that the port sends */
 	struct ca_port_attr attr; /* attributes as of the last query */
 	int pkeys_fd;
 	uint16_t *pkeys; /* P_Key table, attr.pkey_tbl_len entries */
@@ -134,7 +134,10 @@ struct verbs_qp {
 		tx; /* sends that have not completed, from .tx_head on, in the order in which they were posted */
 	unsigned int tx_depth, tx_head, tx_n;
 	uint32_t tx_seq; /* number of the next send, which is its wr_id */
-	uint32_t *idle; /* receive slots that are not posted */
+	/*
+	 * the .nidle receive slots that are not posted; from index .rx_depth on, all receive slots
+	 */
+	uint32_t *idle;
 	unsigned int rx_depth, nidle;
 	/* receive completions that were polled and not yet returned by verbs_poll() */
 	struct ibv_wc stash[VERBS_BATCH];
@@ -182,8 +185,8 @@ int verbs_refused(char err[VERBS_ERR_MAX], int status, const char *what);
 /* verbs_device_open() - Open the device, and make all objects that the queue pairs share. Return: 0 or -errno, with @err */
 int verbs_device_open(struct verbs_port *p, char err[VERBS_ERR_MAX]);
 /*
- * verbs_device_close() - Close the device and free its shared objects, as far as they exist. The caller has destroyed
- * queue pairs and address handles before
+ * verbs_device_close() - Close the device and free its shared objects, as far as they exist. The
+ * caller must have destroyed the queue pairs and address handles
  */
 void verbs_device_close(struct verbs_port *p);
 

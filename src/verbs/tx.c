@@ -130,8 +130,8 @@ static void undo(struct verbs_qp *q, unsigned int n)
 }
 
 /*
- * Posts the list, and returns how many of its sends the adapter has accepted. *ret_err is the reason for which
- * the adapter refused the other sends.
+ * Posts the list of work requests @c, and returns how many of its sends the adapter has accepted.
+ * *ret_err is the reason for which the adapter refused the other sends.
  */
 static unsigned int post(struct verbs_qp *q, struct chain *c, int *ret_err)
 {
@@ -173,7 +173,11 @@ static void lose(const struct ca_send *s, uint64_t *why)
 	pkt_free(s->pkt);
 }
 
-/* Posts one list from the beginning of @v, and returns the number of packets posted; 0: the queue is full. */
+/*
+ * Posts the first packets of @v as one list of work requests. A packet that reason() or the adapter
+ * refuses is lost, except if the adapter's queue is full. Returns the number of packets that were
+ * posted or lost; 0: the queue is full.
+ */
 static unsigned int post_some(struct verbs_qp *q, const struct ca_send *v, unsigned int n)
 {
 	uint64_t *why = reason(q, v);

@@ -44,11 +44,15 @@ struct verbs_stats {
 	uint64_t rx_error; /* number of receive completions with an error */
 	uint64_t rx_short; /* number of received packets without payload */
 	uint64_t rx_no_mem; /* received packets for which the pool had no descriptor or buffer */
-	uint64_t
-		tx_too_long; /* packets above the MTU of the port, which would have stopped the queue pair */
+	/* packets above the MTU of the port; such a packet would stop the queue pair */
+	uint64_t tx_too_long;
 	uint64_t tx_error; /* sends that completed with an error */
-	uint64_t tx_refused; /* packets that the library refused to post, packets without checksum
-			       for an adapter without ca.csum, and packets to a dead port */
+	/*
+	 * packets that the library refused to post, packets to a dead port or from a stopped queue
+	 * pair, packets without an address handle on the device, and packets with a partial
+	 * checksum that the adapter cannot complete
+	 */
+	uint64_t tx_refused;
 	uint64_t qp_restarts; /* queue pairs that were in an error state and work again */
 	uint64_t ah_evicted; /* address handles that were destroyed to make room */
 	uint64_t mad_refused; /* MADs that the kernel did not send */
@@ -92,14 +96,15 @@ struct verbs_tap {
 };
 
 /*
- * verbs_tap_add() - Call t->seen for each packet that a queue pair of @ca sends or receives. verbs_open() has opened
- * @ca. The caller ends these calls by list_del(&t->link), at the latest before ca_close()
+ * verbs_tap_add() - Call t->seen for each packet that a queue pair of @ca sends or receives. @ca
+ * must come from verbs_open(). The caller ends these calls by list_del(&t->link), at the latest
+ * before ca_close()
  */
 void verbs_tap_add(struct ca *ca, struct verbs_tap *t);
 
 /*
- * verbs_lost() - Tell whether the device of @ca has failed or was removed. verbs_open() has opened
- * @ca
+ * verbs_lost() - Tell whether the device of @ca, which must come from verbs_open(), has failed or
+ * was removed
  */
 bool verbs_lost(const struct ca *ca);
 

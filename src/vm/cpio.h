@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* cpio_dir() - Add a folder, mode 0755, after its parent. @path has no leading '/' */
+/*
+ * cpio_dir() - Add a folder with mode 0755. The parent of the folder must have been added before.
+ * @path has no leading '/'
+ */
 void cpio_dir(FILE *f, const char *path);
 /* cpio_file() - Add a regular file with permissions @perm */
 void cpio_file(FILE *f, const char *path, unsigned int perm, const void *data, size_t len);

@@ -5,9 +5,11 @@
 /*
  * DOC: The channel between `uipoib vm` and the first process of its guest
  *
- * Each direction is a stream of frames. A frame consists of its type, a zero, the length of the data (big-endian, 16
- * bits) and the data. The guest begins with HELLO. A frame of standard input is sent only when CMD has read the
- * previous frame of standard input. So the channel has room for signals even if CMD does not read its input.
+ * CMD is the command that the user gives to `uipoib vm`, and that the guest runs. Each direction of
+ * the channel is a stream of frames. A frame consists of its type, a zero, the length of the data
+ * (big-endian, 16 bits) and the data. The guest begins with HELLO. A frame of standard input is
+ * sent only when CMD has read the previous frame of standard input. So the channel has room for
+ * signals to CMD even if CMD does not read its input.
  *
  * The guest finds its configuration in the file VM_CONFIG of its initramfs, see vm/guest.h.
  */

@@ -92,7 +92,7 @@ static int add_uib(struct writer *w)
 	return status ? no_module(w, missing, status) : put_modules(w);
 }
 
-/* --- the list */
+/* --- the entries of VM_CONFIG */
 
 static void say_command(struct writer *w)
 {

@@ -5,9 +5,10 @@
 /*
  * DOC: The initramfs
  *
- * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. The file is a list of
- * entries "verb=value", each of which ends with a NUL. init carries out these entries in the order of the file, which
- * is as follows:
+ * The initramfs has /init (src/guest), the kernel's modules in /m, and the file VM_CONFIG. The file
+ * is a list of entries "verb=value", each of which ends with a NUL. init carries out these entries
+ * in the order of the file. The entries are in the order of the list below, except the entries
+ * module=, each of which stands before the first entry that needs its module:
  *
  *	module=FILE	load /m/FILE
  *	hostname=NAME	set the name of the VM, which is also in the NodeDescription of its HCA

@@ -80,7 +80,10 @@ static bool find_uib(struct vm_kernel *k, const char *home)
 	return take_installed(k);
 }
 
-/* Check that @uib was built for the kernel that boots, because a module fits one release only. */
+/*
+ * Check that the module file k->uib was built for the kernel that boots, because a module fits one
+ * release only.
+ */
 static int check_uib(const struct vm_kernel *k, char err[VM_ERR_MAX])
 {
 	size_t len, n = strlen(k->release);

@@ -10,8 +10,9 @@
  *	until CMD runs					120 s (360 s with systemd), or the time of --timeout if it is given
  *	until CMD has ended				no limit, or the time of --timeout if it is given
  *
- * All limits but the second are measured from the first start of QEMU, even if the VM boots again. The limits are
- * long, because an emulated processor on a busy machine is slow.
+ * CMD is the command of the user that runs in the VM. All limits but the second are measured from
+ * the first start of QEMU, even if the VM boots again. The limits are long, because an emulated
+ * processor on a busy machine is slow.
  */
 
 #include <stdbool.h>

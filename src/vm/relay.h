@@ -44,16 +44,19 @@ static inline bool relay_blocked(const struct relay *r)
 	return r->at < r->n;
 }
 /*
- * relay_flush() - Pass on frames that wait, when .eth can be written again. Return: 0 or the error
- * of .eth
+ * relay_flush() - Pass on frames that wait. Call it when .eth can be written again. Return: 0 or
+ * the error of .eth
  */
 int relay_flush(struct relay *r);
 /*
- * relay_to_guest() - Pass datagrams to HCA number @hca of the guest, when the socket of this HCA can be read. Nothing
- * is read while frames wait. Return: 0 or the error of .eth
+ * relay_to_guest() - Pass datagrams to HCA number @hca of the guest. Call it when the socket of
+ * this HCA can be read. If frames still wait, nothing is read. Return: 0 or the error of .eth
  */
 int relay_to_guest(struct relay *r, unsigned int hca);
-/* relay_from_guest() - Pass on datagrams from the guest, when .eth is readable. Return: 0; -errno: QEMU has ended */
+/*
+ * relay_from_guest() - Pass on datagrams from the guest. Call it when .eth is readable. Return: 0;
+ * -errno: QEMU has ended
+ */
 int relay_from_guest(struct relay *r);
 
 #endif

@@ -3,8 +3,9 @@
 #define VM_TERM_H
 
 /*
- * The standard input and output of `uipoib vm`, which serve as the input and output of CMD. No function blocks, so
- * that a slow reader of the output delays CMD but not the packets of the VM.
+ * The standard input and output of `uipoib vm`, which serve as the input and output of CMD, the
+ * command that runs in the VM. No function blocks, so that a slow reader of the output delays CMD
+ * but not the packets of the VM.
  */
 
 #include <poll.h>

@@ -11,9 +11,10 @@
  *	  |                  |
  *	  '---- channel -----'------ init (src/guest) --- CMD
  *
- * There are two processes, `uipoib vm` and QEMU. When `uipoib vm` ends for whatever reason, QEMU ends too, by
- * PDEATHSIG and because the guest powers off when its channel is closed. The initramfs is a memfd, and the two
- * connections to QEMU (frames and channel) are socket pairs, so no file is written to disk.
+ * CMD is the command of the user that runs in the VM. There are two processes, `uipoib vm` and
+ * QEMU. When `uipoib vm` ends for whatever reason, QEMU ends too, by PDEATHSIG and because the
+ * guest powers off when its channel is closed. The initramfs is a memfd, and the two connections to
+ * QEMU (frames and channel) are socket pairs, so no file is written to disk.
  */
 
 #include <signal.h>

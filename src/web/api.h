@@ -29,7 +29,8 @@ struct web {
 };
 
 /*
- * web_api_request() - Handle a HTTP request; the callback of web_http_start(). @ctx is a struct web
+ * web_api_request() - Handle an HTTP request; the callback of web_http_start(). @ctx is a struct
+ * web
  */
 void web_api_request(void *ctx, struct web_request *r, const char *path);
 /* web_api_run() - Answer the waiting HTTP requests, if all data that they ask for are known */

@@ -72,7 +72,7 @@ struct web_request {
 	struct web_http *h;
 	struct MHD_Connection *c;
 	bool waits; /* true while the connection is suspended, so that the library does not read from it */
-	bool streams; /* the answer has no end */
+	bool streams; /* true if the answer is a stream of events, which has no end */
 	struct MHD_Response *response;
 	unsigned int status; /* HTTP status */
 	bool ended; /* true if the request got its answer, or can get none because memory ran out */
@@ -127,7 +127,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **socket_ctx
 	struct connection *k = fd < 0 ? NULL : find_fd(h, starts ? -1 : fd);
 
 	(void)socket_ctx;
-	if (!k) /* cannot happen: the library admits no more connections than the table has entries */
+	if (!k) /* cannot happen: the library admits no more connections than .conn has entries */
 		return;
 	k->fd = starts ? fd : -1;
 	k->asks = true;

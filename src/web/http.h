@@ -97,7 +97,7 @@ void web_http_stream(struct web_request *r, const struct web_ring *ring, const u
 
 const struct web_http_stats *web_http_stats(const struct web_http *h);
 
-/* web_http_fd() - Descriptor to poll for input */
+/* web_http_fd() - Return the descriptor that the caller has to poll for input */
 int web_http_fd(const struct web_http *h);
 
 /*

@@ -7,9 +7,10 @@
 
 /*
  * Order in which data are read from the instance: first the sections below; then the map of the
- * fabrics, in which nodes with interfaces are not folded into groups; then again and again the load
- * of the links, part by part. When an event tells that a section or the map has changed, the
- * section or the map is read again between two parts of the load.
+ * fabrics, whose picture folds CAs of a large fabric (layout/layout.h), but no CA with an
+ * interface; then again and again the load of the links, part by part. When an event tells that a
+ * section or the map has changed, the section or the map is read again before the next reading of
+ * the load.
  */
 
 static const struct {

@@ -20,7 +20,7 @@
 #define WEB_LIVE_SOON NS_MSEC(100)
 #define WEB_LIVE_SECTIONS NS_SEC(5) /* longest time until the sections are read again */
 #define WEB_LIVE_MAP NS_SEC(60) /* longest time until the map is read again */
-/* time after the last HTTP request at which the server stops asking the instance */
+/* time without a client after which the server stops asking the instance */
 #define WEB_LIVE_IDLE NS_SEC(30)
 #define WEB_LIVE_PART 128 /* largest number of nodes in one answer */
 
@@ -59,7 +59,8 @@ struct web_live {
 	 * map was read
 	 */
 	bool map_dirty, loaded;
-	ns_t wanted; /* time of the last HTTP request, as web_live_want() reported it; 0: none */
+	/* time of the last web_live_want(), which reports that there is a client; 0: none */
+	ns_t wanted;
 	ns_t map_at, began, load_due, soon;
 };
 

@@ -7,7 +7,7 @@
 
 /*
  * Makes the model of the fabrics: first it numbers the nodes and the ends of cables, then it makes
- * a cable from each end whose peer has a higher number.
+ * a cable from each end, unless the cable was made from its other end already.
  */
 
 void web_model_free(struct web_model *m)

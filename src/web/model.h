@@ -30,7 +30,7 @@ struct web_link {
 	const char *speed; /* "4xEDR" */
 	/* name of end B of the cable if end B is outside the instance's fabrics */
 	const char *outside;
-	unsigned int shape; /* index in .layout.link; WEB_LINK_OUTSIDE: none */
+	unsigned int shape; /* index in web_model.layout.link; WEB_LINK_OUTSIDE: none */
 	/*
 	 * Load of a cable. .now has the present values; .told has the values that the last event
 	 * has sent to the clients
@@ -56,12 +56,14 @@ struct web_end {
 struct web_node {
 	const json_t *row; /* row of "fabric map" */
 	unsigned int fabric;
-	unsigned int end, nends; /* the node's ends, .end[end] to .end[end + nends - 1] */
+	/* the node's ends are web_model.end[end] to web_model.end[end + nends - 1] */
+	unsigned int end, nends;
 };
 
 struct web_fabric {
 	const char *name;
-	unsigned int first, n; /* the fabric's nodes, .node[first] to .node[first + n - 1] */
+	/* the fabric's nodes are web_model.node[first] to web_model.node[first + n - 1] */
+	unsigned int first, n;
 };
 
 struct web_model {

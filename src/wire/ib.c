@@ -24,7 +24,7 @@ enum { WIDTH_1X, WIDTH_4X, WIDTH_8X, WIDTH_12X, WIDTH_2X, WIDTHS };
 /*
  * Rate codes by speed (row) and width (column). The rows of rate_plain are in the order of the bits
  * of LinkSpeedActive, from SDR on. The rows of rate_ext are in the order of the bits of
- * LinkSpeedExtActive, from FDR on.
+ * LinkSpeedExtActive, from FDR on. The comments give the rates in Gb/s.
  */
 static const uint8_t rate_plain[][WIDTHS] = {
 	{ 2, 3, 6, 4, 5 }, /* SDR: 2.5, 10, 20, 30, 5 */

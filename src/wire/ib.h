@@ -51,9 +51,9 @@ static inline unsigned int ib_mtu_octets(unsigned int mtu_code)
 unsigned int ib_rate_mbps(unsigned int rate_code);
 
 /*
- * ib_rate_code() - Return the rate code of a link with a width code (1 = 1x, 2 = 4x, 4 = 8x, 8 =
- * 12x, 16 = 2x) and speed code (1 SDR, 2 DDR, 4 QDR; with @ext 1 FDR, 2 EDR, 4 HDR, 8 NDR); 0 if there is no such
- * rate
+ * ib_rate_code() - Return the rate code of a link; 0 if there is no such rate. The width code is 1
+ * (1x), 2 (4x), 4 (8x), 8 (12x) or 16 (2x). The speed code is @ext (1 FDR, 2 EDR, 4 HDR, 8 NDR), or
+ * @speed (1 SDR, 2 DDR, 4 QDR) if @ext is 0
  */
 unsigned int ib_rate_code(unsigned int width, unsigned int speed, unsigned int ext);
 

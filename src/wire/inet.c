@@ -11,7 +11,7 @@
  * the end. 32-bit words are added to 64-bit accumulators, which cannot overflow before 2^32 words.
  * The sums that callers pass and get are sums of big-endian values.
  *
- * The body is compiled twice, for the baseline CPU and for AVX2. Without AVX2 the compiler splits
+ * sum_body() is compiled twice, for the baseline CPU and for AVX2. Without AVX2 the compiler splits
  * the vectors of 32 octets.
  */
 typedef uint64_t vec __attribute__((vector_size(32)));

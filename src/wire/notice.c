@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Offsets in DataDetails, IBA 14.2.5.1. LIDADDR or LIDADDR1 is at offset 2 in all traps of this file. */
+/*
+ * Offsets in DataDetails, IBTA 14.2.5.1. LIDADDR or LIDADDR1 is at offset 2 in all traps of this
+ * file.
+ */
 #define D129_PORT 4
 
 #define D144_OTHERS_VALID 5

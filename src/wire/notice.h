@@ -3,17 +3,17 @@
 #define WIRE_NOTICE_H
 
 /*
- * The DataDetails of the generic traps that report a port or a packet (IBA 14.2.5.1). The decoders read the details
- * of a notice whose trap number the caller has checked. The encoders write the details; the caller must have set
- * .trap of @n.
+ * The DataDetails of the generic traps that report a port or a packet (IBTA 14.2.5.1). The decoders
+ * read the details of a notice whose trap number the caller has checked. The encoders write the
+ * details; the caller must have set .trap of @n.
  */
 
 #include "wire/ib.h"
 #include "wire/mad.h"
 
 /*
- * Return the port that a trap 129 to 131 reports, because its errors exceeded a threshold.
- * mad_notice_get_lid() returns LIDADDR.
+ * Return the port that a trap 129 to 131 reports, because the errors of this port exceeded a
+ * threshold. mad_notice_get_lid() returns LIDADDR.
  */
 uint8_t notice_get_port(const struct mad_notice *n);
 

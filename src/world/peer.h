@@ -14,8 +14,9 @@
 void world_peer_rx(struct world *w, const struct seen *s);
 
 /*
- * world_peer() - Return: the next peer of the default link, which the DUT does not know yet. After
- * the last peer, the first peer is returned again
+ * world_peer() - Make a peer on the default link. Its addresses are new to the DUT, unless
+ * WORLD_PEERS peers were made before; then the new peer replaces the oldest peer and has the same
+ * addresses
  */
 struct world_peer *world_peer(struct world *w);
 /* world_peer_in() - As world_peer(), but the peer is on the link of @pkey instead of the default link */
@@ -54,8 +55,9 @@ void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t typ
  */
 void peer_solicit(struct world *w, const struct world_peer *p, const uint8_t target[16]);
 /*
- * peer_ping() - Send an echo request whose IP packet has @ip_len octets, in fragments of at most w->ip_mtu octets; by IPv4
- * if the link carries IPv4
+ * peer_ping() - Send an echo request whose IP packet has @ip_len octets, in fragments no longer
+ * than the IP MTU of the peer's link. peer_ping() uses IPv4 if the link carries IPv4, otherwise
+ * IPv6; peer_ping6() uses IPv6
  */
 void peer_ping(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);
 void peer_ping6(struct world *w, const struct world_peer *p, size_t ip_len, uint16_t seq);

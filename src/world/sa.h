@@ -13,7 +13,10 @@
 void world_sa_rx(struct world *w, const struct seen *s);
 void world_sa_fini(struct world *w);
 
-/* world_group() - Return: the group with this MGID, even if it does not exist now; NULL if it never existed */
+/*
+ * world_group() - Return: the group with this MGID, even if it does not exist now; NULL if it never
+ * existed, or if another group has taken its entry
+ */
 struct world_group *world_group(struct world *w, const ib_gid *mgid);
 /*
  * world_group_make() - Make a group as the administrator would, with the parameters of the

@@ -129,8 +129,9 @@ static void answer_member(struct world *w, const struct seen *s, const struct sa
 	(MCM_COMP_QKEY | MCM_COMP_TCLASS | MCM_COMP_PKEY | MCM_COMP_FLOW_LABEL | MCM_COMP_SL)
 
 /*
- * Tell whether a new group would have the parameters of the broadcast group. An SA that supports
- * IPoIB refuses to create a group with other parameters.
+ * Tell whether a new group would have the P_Key, the Q_Key, the SL and, if the request gives one,
+ * the MTU of the broadcast group. An SA that supports IPoIB refuses to create a group for which
+ * these differ.
  */
 static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r)
 {
@@ -142,7 +143,10 @@ static bool is_alike(struct world *w, const struct sa_mad *q, const struct ib_mc
 	       (!(q->sa.comp_mask & MCM_COMP_MTU) || r->mtu_code == g->rec.mtu_code);
 }
 
-/* Create the group that a Set requests, if it is a group of the link. Return: a MAD status */
+/*
+ * Create the group that a Set requests, unless it is the broadcast group or is_alike() refuses it.
+ * Return: a MAD status
+ */
 static uint16_t create(struct world *w, const struct sa_mad *q, const struct ib_mcmember_rec *r,
 		       struct world_group **ret)
 {

@@ -4,8 +4,8 @@
  * Requests to an SA whose SM runs a small simulated fabric. The input is a sequence of requests.
  * The target chooses the requester, the requester's trust, the method and the attribute from
  * tables. The target makes the record and the component mask as real clients make them, with GIDs
- * of ports and groups that exist, and then flips bits of the record and of the mask, as octets of
- * the input select them.
+ * of ports and groups that exist. Then it flips those bits of the record and of the mask that octets
+ * of the input select.
  */
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets from the link: any octets after any LRH and GRH that an HCA may report. The input is a
- * batch of packets, each of them after 6 control octets, which decide which fields of the packet
- * the target corrects.
+ * Packets from the link: any octets after any LRH and GRH that an HCA may report. The first octet of
+ * the input chooses the link's profile and the shape of the interface. A batch of packets follows,
+ * each of them after 6 control octets and 2 octets of length. The control octets decide which fields
+ * of the packet the target corrects.
  *
  * Conditions that must be true: no crash, no leak, and each packet is delivered (perhaps coalesced)
  * or counted under exactly one reason.

@@ -2,8 +2,10 @@
 
 /*
  * Frames from the kernel, of an Ethernet device or of an InfiniBand device: any octets and any
- * virtio-net header. The input is a sequence of records, each with 8 control octets, which decide
- * which fields the target corrects, so that the fuzzer gets past the first checks.
+ * virtio-net header. The first octet of the input chooses the link's profile and the shape of
+ * the interface. Records follow, each with 8 control octets, 2 octets of length, and the octets of a
+ * frame. The control octets decide which fields the target corrects, so that the fuzzer gets past
+ * the first checks.
  *
  * Conditions that must be true: no crash, no leak, and each frame is posted (perhaps in segments),
  * held back, or counted under exactly one reason.
@@ -73,7 +75,8 @@ static void mend_ether(const uint8_t *ctl)
 }
 
 /*
- * With DST_GROUP the destination is a multicast group. Bit 7 of ctl[1] selects the broadcast group.
+ * Correct the addresses in the header of a frame of an InfiniBand device. With DST_GROUP the
+ * destination becomes a multicast group, and if bit 7 of ctl[1] is set, the broadcast group.
  */
 static void mend_ib(const uint8_t *ctl)
 {

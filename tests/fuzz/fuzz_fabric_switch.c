@@ -60,8 +60,8 @@ static void start(struct world *w)
 	cfg.pool = w->pool;
 	assert(t && w->pool);
 	/*
-	 * Two switches with two cables between them, which form a loop, and external ends at both
-	 * switches.
+	 * Two switches with two cables between them, which form a loop. Two further ports of each
+	 * switch have external ends, at which the packets of the input arrive.
 	 */
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "a", NULL, &sw));
 	assert(!topo_add_node(t, IB_NODE_SWITCH, 4, "b", NULL, &sw));
@@ -76,8 +76,8 @@ static void start(struct world *w)
 		fabric_ext_carrier(w->end[i], true, 0);
 		w->carrier[i] = true;
 		/*
-		 * Ports are Active from the start. The LFT distributes LIDs 0x00-0xff over all
-		 * ports, so that some routes form a loop.
+		 * Ports are Active from the start. The LFT distributes LIDs 0x00-0xff over the
+		 * ports 0 to 5, of which 5 does not exist. So some routes form a loop.
 		 */
 		n = fabric_node_node(fn);
 		for (unsigned int k = 1; k <= 4; k++)

@@ -2,9 +2,9 @@
 
 /*
  * This target drives a server of ibsim's protocol by random sequences of events. An event is a
- * control message or a MAD of any content (but with corrected values in the fields that are checked
- * first), an answer to a request, a MAD without a request, a socket that is full or refuses data,
- * or the death of a client.
+ * control message or a MAD of a client, an answer to a request, a MAD without a request, a socket
+ * that is full or refuses data, or the death of a client. Messages and MADs have any content. Unless
+ * the input says otherwise, the target corrects the fields that are checked first.
  *
  * The server must neither crash nor leak memory. A client's socket is open as long as the client
  * exists, and the server sends nothing to a closed socket. The capability bit IsSM of a port is set

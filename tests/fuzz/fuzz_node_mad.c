@@ -6,9 +6,10 @@
 #include "node/node.h"
 
 /*
- * A CA and a switch receive MADs from the input. Each step of the input has one octet, which
- * chooses the node, the port and the queue pair, and then the octets of the MAD. It must be
- * possible to encode every MAD that a node sends.
+ * A CA and a switch receive MADs from the input, while links change and time passes. Each step of the
+ * input has one octet, which chooses the event. For a MAD it also chooses the node, the port and the
+ * queue pair, and the octets of the MAD follow. It must be possible to encode every MAD that a node
+ * sends.
  */
 
 struct owner {

@@ -41,7 +41,10 @@ static struct probe_cfg config(struct input *in)
 	return cfg;
 }
 
-/* Answer a request, and let *@now advance. No request may remain open afterwards. */
+/*
+ * Answer a request. Then let *@now advance to the probe's next deadline, so that the request is over
+ * even if the probe has not accepted the answer.
+ */
 static void answer(struct input *in, struct probe *p, const struct survey_mad *m, ns_t *now)
 {
 	uint8_t mad[ANSWER_MAX] = { 0 }, how = 1;

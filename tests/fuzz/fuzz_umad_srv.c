@@ -7,8 +7,8 @@
 
 /*
  * Four programs use the umad server of a CA with two ports. A step of the input consists of the
- * event and the program (1 octet), the number of the octets that follow (2), and these octets, from
- * which a message of the program is made. Packets that the CA sends are delivered to the same CA
+ * event and the program (1 octet), the number of the octets that follow (2 octets), and these octets.
+ * The target makes a message of the program from them. Packets that the CA sends are delivered to the same CA
  * again, so that the CA or another program answers requests.
  */
 
@@ -146,7 +146,10 @@ static void message(struct world *w, unsigned int i, uint32_t type, const uint8_
 	free(msg);
 }
 
-/* Send a MAD whose data are in a memfd. The first octets of @p are the length of the data. */
+/*
+ * Send a MAD whose data are in a memfd. @p has the struct umad_mad and then the data, whose first two
+ * octets are also their length.
+ */
 static void big(struct world *w, unsigned int i, const uint8_t *p, size_t n)
 {
 	size_t len = n >= sizeof(struct umad_mad) + 2 ? (size_t)p[sizeof(struct umad_mad)] << 8 |

@@ -14,8 +14,8 @@ struct input {
 };
 
 /*
- * take() - Copy the next @n octets of the input, or the rest if there are fewer. Octets of
- * @dst beyond these are not changed. Return: number of octets
+ * take() - Copy the next @n octets of the input to @dst, or all that are left if they are fewer.
+ * The rest of @dst is not changed. Return: number of octets copied
  */
 static inline size_t take(struct input *in, void *dst, size_t n)
 {

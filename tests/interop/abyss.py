@@ -52,7 +52,7 @@ def answer(mad):
             0x12: lambda: pack(">HHHHBBBB", 0xBFFF, 0, 64, 0, 0, 0, 0, 0)}.get(mad[17])
     if data and mad[3] == 1:
         mad[64:128] = data().ljust(64, b"\0")
-    mad[3], mad[4] = 0x81, 0x80     # an answer starts with the hop pointer of a returning SMP
+    mad[3], mad[4] = 0x81, 0x80     # 0x80: direction bit of a returning SMP; its hop pointer on the link is that of the request
     return True
 
 

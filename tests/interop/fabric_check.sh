@@ -14,7 +14,7 @@ need opensm ibnetdiscover dump_fts jq python3
 export OSM_UMAD_MAX_PENDING=100000
 hosts=3
 
-# topo_mesh X Y: switches in a grid, each with a CA; ports 1 to 4 lead to the neighbours in +x, -x, +y and -y
+# topo_mesh X Y: print switches in a grid, each with a CA; ports 1 to 4 lead to the neighbours in +x, -x, +y and -y
 topo_mesh() {
 	awk -v X="$1" -v Y="$2" 'BEGIN {
 		for (y = 0; y < Y; y++) for (x = 0; x < X; x++) {

@@ -180,9 +180,9 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# settled N: succeeds when each of the N hosts of conf_hosts is a full member of its five groups (broadcast, all hosts
-# of IPv4 and of IPv6, and a group for each of two IPv6 addresses) and has subscribed to four traps, and when the
-# switches forward to all members. From then on the records of the SA do not change.
+# settled N: succeeds when each of the N hosts of conf_hosts is a full member of its five groups and has subscribed to four
+# traps, and when the switches forward to all members. The groups are broadcast, all hosts of IPv4 and of IPv6, and a group
+# for each of two IPv6 addresses. From then on the records of the SA do not change.
 settled() {
 	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
 		u fabric check --at h2 --seconds 0

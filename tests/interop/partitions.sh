@@ -18,7 +18,7 @@ need opensm ping
 topo_ring 6 3 >"$work/lab.topo"
 guid() { printf '0x10%04x' $((2 * $1 - 1)); } # N: print the GUID of HcaN's port, which is the GUID on ibsim, too
 
-partitions() { # [other]
+partitions() { # [other]: print the partitions file, with the partition Other if there is an argument
 	echo "Default=0x7fff, ipoib : ALL=full;"
 	echo "Lab=0x0001, ipoib, mtu=5, rate=2, sl=2, Q_Key=0x80010b1b : $(guid 1)=full, $(guid 2)=full, $(guid 3)=limited, $(guid 4)=limited;"
 	[ $# = 0 ] || echo "Other=0x0002, ipoib, mtu=4, sl=3 : $(guid 5)=full, $(guid 6)=full;"

@@ -9,10 +9,11 @@ are ignored. COMMANDS is a FIFO. The relay ends at the end of the FIFO, which ha
 
     set KIND RATE ...       set the rate of a fault in both directions; with "a." or "b." before KIND, only for datagrams from
                             END_A or END_B
-    stats                   print as JSON the number of faults of each kind in both directions, and how often an end was not
-                            heard for two seconds although it sends each second ("late"), because it or the relay got no CPU time
+    stats                   print as JSON the numbers of datagrams that came ("seen") and that could not be sent ("refused"),
+                            the number of faults of each kind in both directions, and how often an end was not heard for two
+                            seconds ("late"): each end sends once a second, so the end or the relay got no CPU time
 
-Whether a fault happens is decided for each datagram and kind. Some kinds affect the datagram itself: loss, flip (one bit),
+For each datagram and kind, chance decides whether the fault happens. Some kinds affect the datagram itself: loss, flip (one bit),
 duplicate, reorder (the datagram waits for the next two, or for 20 ms). Others send a second datagram in addition: truncate (a
 copy of the first 1 to 29 octets), extend (a copy made longer than any packet), garbage (random octets), garble (a copy whose
 CRCs cannot be right).

@@ -32,8 +32,8 @@ rss() { # print the memory of all processes of the instance in KiB
 sweep_of() { u -j fabric sm show | jq -e ".sm[0].last_sweep | $1" >/dev/null; }
 
 check "h1 and h2 ping each other" eventually 10 x h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
-# Hardware switches answer at once, so the program gets a higher priority, by which it answers at once on a busy machine,
-# too. A switch that does not answer within the time-outs of the SM is left out, and a sweep that leaves out the first
+# Hardware switches answer at once. So abyss.py gets a higher priority, with which it answers at once even on a busy
+# machine. A switch that does not answer within the time-outs of the SM is left out, and a sweep that leaves out the first
 # switch finds no other. If raising the priority is not permitted, nice runs the program with its
 # normal priority.
 abyss_start() {

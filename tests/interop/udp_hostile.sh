@@ -61,8 +61,8 @@ undisturbed_once() {
 	return $status
 }
 sent() { jq -r ".$1" "$work/hostile.out"; }
-# counted_all REGEX KIND: succeeds if the far end's counters that match REGEX have grown, since $seen was set, by the
-# number of datagrams of KIND that hostile.py sent, less the datagrams that the far end's kernel dropped
+# counted_all REGEX KIND: succeeds if the far end has counted every datagram of KIND that hostile.py sent and the far end's kernel
+# did not drop. The counters are those whose names match REGEX, and their growth since $seen was set is compared
 counted_all() {
 	local counted overrun
 	counted=$(($(udp uf "$1") - seen)) overrun=$(($(overruns "$far") - seen_overruns))

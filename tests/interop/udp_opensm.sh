@@ -16,8 +16,8 @@ conf_external "$PWD/examples/udp-link.topo" "" "[udp-link peer]" "port = fabric:
 	"listen = 127.0.0.1:$here" "peer = 127.0.0.1:$there" >"$work/lab.conf"
 lab_start
 port_is() { equal "$1" "$(u -j fabric port show Switch1/7 | jq -r '.port[0].state')"; }
-# The peer gets a higher priority, by which it answers at once on a busy machine, too, because OpenSM logs an error for a request that is
-# not answered within 800 ms. If raising the priority is not permitted, nice runs the program with its
+# OpenSM logs an error for a request that is not answered within 800 ms. So the peer gets a higher priority, with which it answers at
+# once even on a busy machine. If raising the priority is not permitted, nice runs the program with its
 # normal priority.
 background nice -n -15 "$peer" --listen "127.0.0.1:$there" --peer "127.0.0.1:$here" --guid 0xace0000000c099 \
 	--address 10.4.0.99/16 >"$work/peer.log"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check that no room of src/layers uses a room above it, that #include lines and archives use only rooms that src/layers
-# allows, and that the table in ARCHITECTURE.md is that of src/layers.
+# A room is a folder of src/. Check that each line of src/layers names only rooms of earlier lines, that #include lines and
+# archives use only rooms that src/layers allows, and that the table in ARCHITECTURE.md is that of src/layers.
 #
 #	layers.sh		check
 #	layers.sh closure	print each room with all rooms with which it is linked, for the Makefile

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Check that the version of the program (UIPOIB_VERSION in src/cli/cli.h) equals the versions of the Debian packages and of
-# the kernel modules' DKMS package, and that CHANGELOG.md has an entry for it.
+# Check that the Debian packages and the kernel modules' DKMS package have the version of the program (UIPOIB_VERSION in
+# src/cli/cli.h), and that CHANGELOG.md has an entry for this version.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 version=$(sed -n 's/^#define UIPOIB_VERSION "\(.*\)"$/\1/p' src/cli/cli.h)

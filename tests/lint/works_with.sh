@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Check that each row of the table in doc/works-with.md is tried by the script of tests/third-party that the row names, that each row
-# that a script tries is in the table, and that each program with a row has a section on the page. When a script runs, it compares
-# version, result and fault with the row (tests/third-party/lib.sh).
+# Check that doc/works-with.md and the first lines of the scripts in tests/third-party agree: the rows of the table are those that the
+# scripts declare, none is there twice, and each program with a row has a section on the page. Each script must also name its packages.
+# When a script runs, it compares version, result and fault with the row (tests/third-party/lib.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 page=doc/works-with.md

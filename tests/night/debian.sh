@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# debian.sh [CODENAME...]: test a clone of the last commit on Debian 12 (bookworm) and 13 (trixie), as root. Each of
-# make demo, make check, make vm and make deb is run as the first command in a new system that has only make, git and
-# ca-certificates in addition to debootstrap's packages. After make vm, `build/uipoib vm -- ip -d link show ib0` is run, too. The
+# debian.sh [CODENAME...]: test a clone of the last commit on Debian 12 (bookworm) and 13 (trixie), as root. For each of
+# make demo, make check, make vm and make deb there is a new system, which has only make, git and ca-certificates in
+# addition to debootstrap's packages. The command is the first one that is run in its system. After make vm, `build/uipoib vm -- ip -d link show ib0` is run, too. The
 # script prints one TAP line for each command.
 #
 # The script needs some 8 GB in /var/tmp (TMPDIR) and Debian's archive (MIRROR, by default http://deb.debian.org/debian). The

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The table of neighbours of host h1 is full of senders that do not exist, and h1 sends 250 frames a second to MACs of no
-# neighbour, while its kernel has 150,000 entries. Other hosts must not be affected, and the memory must be bounded.
+# uipoib's table of neighbours for host h1 is full of senders that do not exist. The neighbour table of h1's kernel has 150,000
+# entries, and h1 sends 250 frames a second to MACs of no neighbour. Other hosts must not be affected, and the memory must be
+# bounded.
 #
 #	h1 -- Hca1 --+
 #	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py

@@ -71,7 +71,7 @@ load() {
 }
 
 # The kernel has one limit of neighbour entries for all namespaces, so raise it to the number that the labs of all runs
-# need at the same time. Each script restores the limits that it has found.
+# need at the same time. A script that raises the limits takes back only what it has added.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null

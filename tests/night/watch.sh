@@ -7,9 +7,9 @@
 #	- AddressSanitizer and UBSan report nothing, and no process ends;
 #	- the memory of the lab in the last tenth of the time is hardly larger than in the second tenth; the first
 #	  tenth is ignored;
-#	- a ping between two hosts that are not attacked loses no packet, or on an overloaded machine (a load of 80 on
-#	  two processors made labs without an attack lose 2 %) at most twice what a ping in a second lab loses at
-#	  the same time;
+#	- a ping between two hosts that are not attacked loses no packet. On an overloaded machine it may lose at most
+#	  twice as many packets as a ping in a second lab at the same time: a load of 80 on two processors made labs
+#	  without an attack lose 2 %;
 #	- the longest round trip of this ping is at most five times the longest one of three pings without an attack. These are
 #	  the same ping before the attack, and a ping in a second lab before and during the attack, which shows how busy the
 #	  machine is.

@@ -24,7 +24,7 @@ static struct {
 	uint64_t octets[MAX_FLOWS]; /* octets of TCP payload that have arrived, by source port */
 	unsigned int frames; /* frames of TCP that arrived */
 	unsigned int packets; /* packets of other protocols */
-	uint64_t before[MAX_FLOWS]; /* .octets when the first of .packets arrived */
+	uint64_t before[MAX_FLOWS]; /* values of .octets when the first of .packets arrived */
 } got;
 
 static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame *f)
@@ -347,8 +347,9 @@ static int no_buffer(void *ctx, struct pkt **ret)
 }
 
 /*
- * No buffer is free, so the interface cannot read its TAP. ifc_transmit_left() returns false then,
- * which lets the owner sleep. So a timer must make the interface read the TAP again after IFC_RETRY.
+ * No buffer is free, so the interface cannot read its TAP. Then ifc_transmit_left() returns false,
+ * and the owner of the interface may sleep. So a timer must make the interface read the TAP again
+ * after IFC_RETRY.
  */
 static void test_tap_without_a_buffer_is_read_again_later(void **state)
 {

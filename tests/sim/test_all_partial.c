@@ -37,7 +37,8 @@ static uint32_t any(struct fix *f, uint32_t n)
 	return prng_below(&f->rnd, n);
 }
 
-struct plan { /* at[s][p]: the port of a switch, or the host, to which the cable at port p of switch s leads */
+struct plan {
+	/* [s][p]: port of a switch, or host, to which the cable at port p of switch s leads */
 	struct {
 		int sw, port, host;
 	} at[SWITCHES_MAX][PORTS + 1];
@@ -340,7 +341,8 @@ static void change(struct fix *f)
 		for (unsigned int i = 2 + any(f, 3); i; i--)
 			flip(f, some_port(f, true));
 		break;
-	case 3: { /* pull and plug a cable before, during or after the SM reads the ports at its ends */
+	case 3: {
+		/* Pull and plug a cable before, during or after the SM reads the ports at its ends. */
 		struct fabric_port *p = some_port(f, true);
 
 		flip(f, p);

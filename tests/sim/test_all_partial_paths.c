@@ -261,9 +261,9 @@ static void still_connected(struct fix *f)
 }
 
 /*
- * Pull or plug @cables random cables, and do so again after the time @between. Two hosts count as
- * connected if cables connect them before the first change, between the changes, and after the
- * second change.
+ * Pull or plug @cables random cables at once. But if @between is not 0, pull or plug one random
+ * cable @cables times, and let the time @between pass after each time. Two hosts count as connected
+ * if cables connect them before the first change and after each change.
  */
 static void change(struct fix *f, unsigned int cables, ns_t between)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Every row of the table of link profiles, on the whole stack, with hosts of both shapes (Ethernet
- * device and InfiniBand device). Hosts of the profile must be up, reach each other with the largest
- * packet of every MTU, and receive the groups that they join; the SA must have exactly the
- * memberships that the hosts have. If a profile does not allow an MTU, links with this MTU must not
- * be up, and must give the reason. Hosts of different profiles must receive each other's packets
- * exactly if both profiles have the same packet format. The SM's node must answer SIDR requests.
+ * Tests each row of the table of link profiles on the whole stack, with hosts of both shapes
+ * (Ethernet device and InfiniBand device). Hosts of the profile must be up, reach each other with
+ * the largest packet of every MTU, and receive the groups that they join. The SA must have exactly
+ * the memberships that the hosts have. If a profile does not allow an MTU, links with this MTU must
+ * not be up, and must give the reason. Hosts of different profiles must receive each other's
+ * packets exactly if both profiles have the same packet format. The SM's node must answer SIDR
+ * requests.
  */
 
 #include <stdio.h>

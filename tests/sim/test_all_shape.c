@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * These tests run the whole stack with two kinds of interfaces on one link: those that look like InfiniBand to their
- * host, with link-layer addresses of 20 octets, and those that look like Ethernet. Each host has a small model of a
- * kernel, which resolves addresses by ARP or Neighbour Discovery, depending on the link's profile, and answers pings.
+ * These tests run the whole stack with two kinds of interfaces on one link: those that look like
+ * InfiniBand to their host, with link-layer addresses of 20 octets, and those that look like
+ * Ethernet. Each host has a small model of a kernel, which resolves addresses by ARP or Neighbour
+ * Discovery, depending on the link's profile, and answers pings.
  */
 
 #include <string.h>
@@ -47,8 +48,8 @@ static void wait_up(void)
 }
 
 /*
- * The owner of an interface must get the interface's address and the MGID of the broadcast group
- * before the carrier. set_carrier() of the lab checks this.
+ * An interface must report its own address and the MGID of the broadcast group to its owner before
+ * it reports carrier. set_carrier() of the lab checks this.
  */
 static void test_owner_is_told_each_pair_of_addresses_once(void **state)
 {

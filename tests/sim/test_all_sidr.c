@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Service ID Resolution in a whole subnet: hosts ask for the broadcast groups of their partitions, and the node of the
- * subnet manager or a host answers.
+ * Service ID Resolution in a whole subnet: hosts ask for the broadcast groups of their partitions,
+ * and the node of the subnet manager or a host answers.
  */
 
 #include <stdio.h>
@@ -329,7 +329,7 @@ static void test_a_host_offers_only_a_group_that_is_there(void **state)
 	end();
 }
 
-/* Send host 0's ServiceRecord from another port. */
+/* Send a request (@method) about host 0's ServiceRecord to the SA, from the port of host @from. */
 static void send_record(unsigned int from, uint8_t method, uint64_t comp_mask)
 {
 	struct mad_addr to = mad_addr_gmp(port_of(from)->pi.sm_lid, 0);

@@ -107,8 +107,8 @@ static void works_within(ns_t most)
 }
 
 /*
- * Stop the SM, and set ClientReregister at all ports, so that they try to register again while no
- * SM answers. Then let the time @d pass.
+ * Stop the SM, and let all hosts register again at the SA, as after a ClientReregister, while no SA
+ * answers. Let the time @d pass, and check that the hosts still work.
  */
 static void away(ns_t d)
 {

@@ -335,7 +335,7 @@ static void test_I25_selection_by_gid_and_lid(void **state)
 	group(&f, 0xffff, 4, MAD_METHOD_SET);
 	assert_int_equal(f.c.nreports, 2);
 	info.lid_begin = 0x4001;
-	info.lid_end = 0; /* no range, just LID_BEGIN */
+	info.lid_end = 0; /* 0: the range is only LIDRangeBegin */
 	mad_inform_info_encode(wire, &info);
 	assert_int_equal(
 		sa_client_ask(&f.c, MAD_METHOD_SET, SA_ATTR_INFORM_INFO, 0, wire, sizeof(wire)), 0);
@@ -536,7 +536,7 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 					.join_state = MCM_JOIN_FULL };
 	mgid_broadcast(&rec.mgid, 0xffff, 2);
 	ib_mcmember_rec_encode(wire, &rec);
-	/* this join causes a Report, which stays pending because the client does not acknowledge it */
+	/* This join causes a Report, which stays pending: the client does not acknowledge it. */
 	group(&f, 0xffff, 1, MAD_METHOD_SET);
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));

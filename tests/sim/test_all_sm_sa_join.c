@@ -72,8 +72,8 @@ static void fix_fini(struct fix *f)
 }
 
 /*
- * Return the MCMemberRecord with which the Linux driver joins another group: it has the parameters
- * of the broadcast group.
+ * Return the MCMemberRecord with which the Linux driver joins the group 239.0.0.@last: it has the
+ * parameters of the broadcast group.
  */
 static struct ib_mcmember_rec group(struct fix *f, unsigned int last, uint8_t join_state)
 {

@@ -422,7 +422,7 @@ static void view_free(struct view *v)
 	free(v->port);
 }
 
-/* Send a Get of PortCounters to a random port. */
+/* Send a Get of the PMA's ClassPortInfo from a random CA port to a random CA port. */
 static void send_mad(void)
 {
 	struct mad_hdr h = { .base_version = 1,
@@ -440,8 +440,8 @@ static void send_mad(void)
 }
 
 /*
- * Let random cables "damage" packets, and other cables "corrupt" packets. The fault "damage"
- * corrects the VCRC, so its packets are damaged but have a correct VCRC.
+ * Add the fault "damage" or "corrupt" to 16 random cables. "damage" corrects the VCRC, so its
+ * packets are damaged but have a correct VCRC.
  */
 static void bad_cables(void)
 {

@@ -121,7 +121,7 @@ static void test_I32_held_packets_leave_most_buffers_free(void **state)
 		if (i < 20)
 			assert_int_equal(pkt_pool_bufs_used(r.pool), 0);
 	}
-	assert_int_equal(pkt_pool_bufs_used(r.pool), 8); /* 8 of 16 */
+	assert_int_equal(pkt_pool_bufs_used(r.pool), 8); /* half of the pool's 16 buffers */
 	rig_fini(&r);
 }
 

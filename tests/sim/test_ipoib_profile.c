@@ -220,7 +220,7 @@ static int v6_del(const uint8_t group[16])
 }
 
 /*
- * Make a link of this profile on a port with an MTU of 4096, and set it up. @fit: changes the
+ * Make a link of profile v6ib00 on a port with an MTU of 4096, and set it up. @fit: changes the
  * link's broadcast group at the SA before the link is set up; NULL for no change
  */
 static void v6_start(struct ipoib_link_cfg *cfg, void (*fit)(struct sa_group *all))
@@ -306,7 +306,7 @@ static void test_V17_v6ib00_pkey_is_that_of_the_group(void **state)
 	assert_reason(&r, "P_Key 0x8123 is not the link's 0x8001");
 	rig_fini(&r);
 
-	/* The link's other groups must have this P_Key, too. */
+	/* The link's other groups must have the P_Key of the broadcast group, too. */
 	begin("v6ib00");
 	assert_int_equal(v6_add(site_group), 0);
 	assert_memory_equal(&r.s.sa.last_join.mgid, &g, 16);

@@ -233,8 +233,8 @@ static void test_P18_values_that_the_join_contradicts_are_asked_for_again(void *
 }
 
 /*
- * SIDR's answer names a group, but the SA refuses the join of this group, or the group does not exist any more. The
- * link must ask SIDR again and again, with a growing back-off.
+ * SIDR's answer names a group, but the SA refuses the join of this group, or the group does not
+ * exist any more. The link must ask SIDR again and again, with a growing back-off.
  */
 static void test_P18_group_that_the_sa_refuses_is_asked_for_again(void **state)
 {

@@ -468,7 +468,10 @@ static void test_I2_directed_part_in_the_middle(void **state)
 	net_down();
 }
 
-/* --- traps from end to end (row I15 of CONFORMANCE.md): the SM is at A, and the switch next to B sends a trap */
+/*
+ * --- traps from end to end (row I15 of CONFORMANCE.md): the SM is at A, and the switch next to B
+ * sends a trap
+ */
 
 static unsigned int traps_heard;
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Clients of the control socket send invalid text, stop reading, connect by the hundred, or disconnect in the middle of
-# a command. They get an error or are dropped, other clients are served, and the fabric continues to work.
+# a command. The daemon answers them with an error or closes their connection. Other clients are served, and the fabric
+# continues to work.
 #
 #	garbage, stuck reader, ...  --->  /run/uipoib/NAME.sock  <---  uipoib link show
 #
@@ -50,7 +51,7 @@ def answers(s):
 
 
 def refused(text, want=None):
-    """Sends a wrong text, which must get an answer that ends with an error, or the client must be dropped."""
+    """Sends a wrong text. Every answer must end with an error. The daemon may also close the connection without an answer."""
     s = connect()
     try:
         s.sendall(text)

@@ -87,7 +87,8 @@ few_files() { # N: run the lab with at most N descriptors in each process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
-# The helper can neither create the file in which it lists the namespaces that it has made, nor create the log.
+# With `ulimit -f 0` nothing can be written into files. So the helper cannot list the namespaces that it has made in its file, and
+# the log stays empty.
 no_files() {
 	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
 	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \
@@ -95,7 +96,7 @@ no_files() {
 }
 check "under an RLIMIT_FSIZE of 0 it runs" no_files
 check "and removes the namespace that it made" test ! -e "/run/netns/be1-$$"
-# without CALL: run the lab and a ping, with one system call refused, as by an old kernel or a sandbox
+# without CALL: run the lab and a ping, with the system call CALL refused, as an old kernel or a sandbox refuses it
 without() { "$TOOLS/deny" "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- "$UIPOIB" exec h1 ping -n -c 1 -w 60 10.4.0.2; }
 check "without epoll_pwait2 it runs" without epoll_pwait2
 check "without close_range it runs" without close_range
@@ -218,7 +219,7 @@ x h1 ping -q -n -c 3 -i 0.01 10.4.0.2 >/dev/null
 check "and ends well" u capture stop "$(capture_state | jq .id)"
 check "with packets in it" test "$(stat -c %s "$work/good.pcap")" -gt 300
 
-# The disk of the capture is full from the start.
+# Each write to /dev/full fails as on a full disk, so this capture fails from its first write on.
 sed 's|^topology.*|&\ncapture = /dev/full|' "$work/lab.conf" >"$work/full.conf"
 check "a capture that can never be written: status 3" refuse 3 'capture /dev/full: No space left' \
 	u run -n "$inst-2" -c "$work/full.conf" -- true

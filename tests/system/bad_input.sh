@@ -15,7 +15,8 @@ fabric=$'[fabric lab]\ntopology = lab.topo\n'
 iface=$'[interface uib0@h1]\nport = fabric:lab/Hca1/1\n'
 now=(u run -n "$inst" -c "$work/x.conf" --timeout 2 -- touch "$work/ran")
 
-# conf TEXT REGEX WHAT: check that this configuration is refused before the instance starts
+# conf TEXT REGEX WHAT: check that the configuration TEXT is refused before the instance starts, with a message that matches REGEX.
+# WHAT describes the error in the name of the check
 conf() {
 	printf '%b' "$1" >"$work/x.conf"
 	check "configuration: $3" refuse 2 "$2" "${now[@]}"
@@ -46,7 +47,7 @@ conf "$fabric${iface}netns = pid:4194303\n" 'x\.conf:3: \[interface uib0@h1\] ho
 head -c 4096 /dev/urandom >"$work/x.conf"
 check "configuration: octets at random" refuse 2 'x\.conf:[0-9]+: ' "${now[@]}"
 
-# topo TEXT REGEX WHAT: check that this topology is refused
+# topo TEXT REGEX WHAT: the same for the topology TEXT
 printf '%s%s' "$fabric" "$iface" >"$work/x.conf"
 topo() {
 	printf '%b' "$1" >"$work/lab.topo"
@@ -66,7 +67,7 @@ head -c 4096 /dev/urandom >"$work/lab.topo"
 check "topology: octets at random" refuse 2 'lab\.topo:[0-9]+: ' "${now[@]}"
 cp "$work/good.topo" "$work/lab.topo"
 
-# part TEXT REGEX WHAT: check that this partitions.conf is refused
+# part TEXT REGEX WHAT: the same for the partitions file TEXT
 printf '%spartitions = p.conf\n%s' "$fabric" "$iface" >"$work/x.conf"
 part() {
 	printf '%b' "$1" >"$work/p.conf"

@@ -38,7 +38,7 @@ injected() { # FROM TO WRONG DELIVERED REASON: send 50 packets that are WRONG. S
 		.sent == 50 and .delivered == $delivered and
 		if $reason == "" then .dropped == {} else .dropped == {($reason): 50} end' "$work/inject"
 }
-everywhere() { # WRONG DELIVERED REASON: the same between all pairs of hosts
+everywhere() { # WRONG DELIVERED REASON: call `injected` from each host to each other host
 	local a b
 	for a in 1 2 3 4; do
 		for b in 1 2 3 4; do
@@ -49,7 +49,7 @@ everywhere() { # WRONG DELIVERED REASON: the same between all pairs of hosts
 check "right packets are delivered" everywhere nothing 50 ""
 check "a wrong Q_Key: dropped and counted" everywhere qkey 0 qkey
 check "a wrong P_Key: dropped by the first switch and counted" everywhere pkey 0 pkey-in
-beside_others() { # send wrong packets during a flood of right packets, which must not be counted
+beside_others() { # send wrong packets while right packets flood the fabric; `injected` must count only the wrong ones
 	local i pid status=0
 	bx h3 ping -q -f 10.4.0.2 >/dev/null
 	pid=$!

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# `make bench` compares uipoib with bench/relay.c, a relay between two TAPs. In each mode of the relay, it carries the traffic of
-# two hosts, and its counters show what the mode does (for example, computes CRCs). The relay refuses wrong arguments, and reports
-# TAPs that cannot be made.
+# `make bench` compares uipoib with bench/relay.c, a relay between two TAPs. In each of its modes, the relay carries the traffic of
+# two hosts, and its counters show what it does in this mode, for example that it computes CRCs. The relay refuses wrong arguments,
+# and reports TAPs that cannot be made.
 #
 #	a (t0) -- relay -- (t0) b
 . "$(dirname "$0")/lib.sh"

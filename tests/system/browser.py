@@ -47,7 +47,7 @@ class Browser:
         self.driver = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                        env={**os.environ, "HOME": self.dir.name, "TMPDIR": self.dir.name, **env})
         eventually(lambda: self.up())
-        # Chromium's own sandbox needs namespaces that root in a namespace does not get. The page is uipoib's, so no sandbox is needed.
+        # Chromium's own sandbox makes namespaces, which root in a namespace may not do. The page is uipoib's own, so no sandbox is needed.
         args = [*options, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,850",
                 "--force-device-scale-factor=1", "--disable-extensions", "--disable-background-networking", "--no-first-run",
                 f"--user-data-dir={self.dir.name}/profile"]

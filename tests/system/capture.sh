@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# A capture shows the packets on the links. Every packet has the right lengths and the right CRCs, even if the packets on the
-# links have no CRCs. Another program, pcap_check, computes the CRCs bit by bit.
+# A capture contains the packets on the links. Every packet in a capture has the right lengths and the right CRCs, even if the
+# packets on the links have no CRCs. pcap_check, which shares no code with uipoib, computes the CRCs bit by bit.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /             lab.pcap: each packet once, from the start to the end

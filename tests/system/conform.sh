@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# `uipoib conform` passes a uipoib host, and refuses wrong arguments. conform_duts.sh and conform_mutants.sh have DUTs that fail.
+# A uipoib host as the DUT passes all cases of `uipoib conform`, and wrong arguments are refused. In conform_duts.sh and
+# conform_mutants.sh some DUTs fail.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient

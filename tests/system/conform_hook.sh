@@ -19,7 +19,7 @@ ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up 
 is_note() { [ -s "$(note "$1")" ]; }
 note() { echo "$work"/conform-hook-*-v0-"$1"; }
 member() { ip maddr show dev v0 | grep -qw 239.1.2.3; }
-# held STEP WHAT [GROUP]: begin a step that lasts, and wait for its note
+# held STEP WHAT [GROUP]: begin a step that lasts, and wait for its note, whose name ends with WHAT
 held() {
 	"${hook[@]}" "$1" ${3:+"$3"} &
 	held_pid=$!
@@ -51,8 +51,8 @@ check "the note of a join is there before the join" noted_first join 239.1.2.3
 check "the note of a router is there before the router" noted_first router
 check "a second leave has nothing to end" refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3
 
-# stranger STEP WHAT TEXT [GROUP]: write a note with TEXT, in which PID is replaced by the pid of a process that the hook did not
-# start; STEP must be refused
+# stranger STEP WHAT TEXT [GROUP]: write TEXT into the note whose name ends with WHAT. PID and START in TEXT become the pid and the
+# start time of a process that the hook did not start. Succeeds if STEP is refused and removes the note, and the process lives on
 stranger() {
 	local pid text
 	sleep 300 &

@@ -133,7 +133,7 @@ def creates(p):
 
 
 def creates_at_once(p, state):
-    """Whether this is the first join of 239.129.2.4, the group of the case."""
+    """Makes the first join of 239.129.2.4, the group of the case, create this group."""
     if p.ok and not state and p.joins_group(1) and p.data[p.payload + 68:p.payload + 72] == bytes([239, 129, 2, 4]):
         state.append(True)
         creates(p)
@@ -268,7 +268,8 @@ def held_order(p, state):
 
 
 def held_kept(p, state):
-    """Adds to the first answer after the SA's refusal an answer to ping 0x2501, which the DUT should have discarded then."""
+    """Adds, after the first reply to a ping 0x25NN, a reply to ping 0x2501. The DUT should have discarded this reply when the SA
+    refused its request."""
     datagrams = [bytes(p.data)]
     if is_echo_reply(p) and p.data[p.payload + 30] == 0x25 and not state:
         state.append(True)
@@ -288,7 +289,7 @@ def part_early(p, state):
 
 
 def part_gives_up(p, state):
-    """Drops a join that repeats a refused join."""
+    """Drops every join of the second partition's group after the first one, so that the DUT seems to give up after a refusal."""
     if not joins_part(p):
         return [bytes(p.data)]
     state.append(True)
@@ -296,7 +297,7 @@ def part_gives_up(p, state):
 
 
 def part_one_link(p, state):
-    """Stops the first link as soon as the second one works."""
+    """Drops the first link's IPv4 packets as soon as the second link has sent a packet, so that the first link seems to have stopped."""
     state += [True] if of_part(p) and not state else []
     return [] if state and p.is_data(0x0800) and has_pkey(b"\xff\xff")(p) else [bytes(p.data)]
 
@@ -322,7 +323,7 @@ def to_part_qp(p, _):
 
 
 def any_part(p):
-    """Whether the P_Key of the packet belongs to the other link. The Q_Key shows the link of its queue pair."""
+    """Whether the packet has the P_Key of one link and the Q_Key of the other. The Q_Key shows to which link's queue pair it is sent."""
     return p.is_data() and (has_qkey(*PART_QKEY)(p) and not of_part(p) or has_qkey(*FIRST_QKEY)(p) and of_part(p))
 
 

@@ -69,7 +69,8 @@ documented() { # N TABLE COLUMN: compare the results of report N with doc/confor
 hook="$UIPOIB exec dut $PWD/examples/conform_hook.py ib0"
 # device_of PROFILE: print the name of the device of the first link, which with hld2002 follows from the P_Key
 device_of() { [ "$1" = hld2002 ] && echo ib0_1_7fff || echo ib0; }
-# hook_of PROFILE: print the hook for this device; with hld2002 the hook can end the DUT, too
+# hook_of PROFILE: print the hook command for the device of this profile. With hld2002 the hook can also do the step unload, for
+# which it ends the DUT
 hook_of() {
 	if [ "$1" = hld2002 ]; then
 		# shellcheck disable=SC2016

@@ -12,8 +12,8 @@ mkdir "$work/bin"
 cp tests/deps.sh "$work/deps.sh" # a copy that any user may read
 
 # These programs replace dpkg-query and apt-get. Packages in the file "installed" count as installed. The arguments of
-# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive". apt-get asks the policy for services
-# as maintainer scripts do, and writes the names of the services that may start to the file "started".
+# apt-get are written to the file "apt"; apt-get fails if there is a file "no-archive". Like a maintainer script,
+# apt-get asks the policy ($POLICY_RC_D) whether services may start, and writes the names of those that may to the file "started".
 cat >"$work/bin/dpkg-query" <<-END
 	#!/bin/sh
 	for p; do :; done
@@ -94,7 +94,8 @@ quiet() {
 }
 check "root: nothing is missing, nothing is done" quiet deps build
 check "a user: nothing is missing, nothing is said" quiet nobody_deps build
-# `make deps` works without a compiler, which deps.sh is to install, although make reads the whole Makefile before.
+# `make deps` must work before deps.sh has installed a compiler, although make first evaluates the whole Makefile, which runs the
+# compiler.
 without_compiler() { env PATH="$work/bin:$PATH" OS_RELEASE="$work/os-release" make --no-print-directory CC=no-such-cc O="$work/o" deps; }
 check "make does not complain of a compiler that is not installed yet" quiet without_compiler
 mkdir -p "$work/o/third-party/all/etc/rc2.d"

@@ -4,8 +4,8 @@ emulated processor, and most of the CPU time of a run of the suite on any other 
 
     hook_server.py DEV FIFO
 
-The program reads lines "REPLY STEP [GROUP [NAME]]" from FIFO, which hook_step writes. REPLY is another FIFO, to which it writes the status
-of the step.
+The program reads lines "REPLY STEP [GROUP [NAME]]" from FIFO, which hook_step writes. REPLY is another FIFO, into which the program
+writes the exit status of the step.
 """
 import contextlib  # noqa: F401
 import ctypes  # noqa: F401
@@ -37,7 +37,7 @@ def status_of(code, argv):
 
 
 def answer(path, status):
-    """Opens the FIFO REPLY as soon as hook_step has opened it for reading; gives up after a minute, in case hook_step was killed."""
+    """Writes the status into the FIFO REPLY as soon as hook_step has opened it for reading. Gives up after a minute, in case hook_step was killed."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:

@@ -28,7 +28,7 @@ lab_up
 lids() { u -j fabric port show | jq -c '.port[] | [.port, .lid, .lmc, .sm_lid]'; }
 tables() { for s in 1 2 3; do u -j fabric lft show Switch$s; done; }
 settings() { u -j fabric port show | jq -c '.port[] | [.port, .state, .mtu, .oper_vls, .pkeys, .link, .speed]'; }
-# Print the M_Key of every node, which h1 reads by requests with this M_Key.
+# Print the M_Key of every node. h1 reads it by requests that contain $key, because a node shows its M_Key only to such requests.
 mkeys() {
 	local lid
 	for lid in $(u -j fabric port show | jq '.port[].lid // empty | select(. > 0)' | sort -nu); do

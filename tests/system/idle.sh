@@ -16,7 +16,7 @@ lab_up
 hops() { u -j -d stats show | jq '.stats[] | select(.counter == "hops") | .value'; }
 
 # settled: wait until the kernels have sent their own packets at the start: duplicate address detection, repeated
-# reports and neighbour probes
+# membership reports, and neighbour probes
 settled() {
 	local before
 	before=$(hops)

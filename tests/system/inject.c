@@ -7,8 +7,8 @@
  *					open namespace SPEC; prints the error in its response
  *	inject PID follow HANDLE	sends the request to open again the namespace that has the helper's number HANDLE
  *	inject PID place HANDLE NUMBER NAME [stable]
- *					sends the request to place spare TAP NUMBER of this namespace as NAME, with a
- *					secret for stable identifiers
+ *					sends the request to place spare TAP NUMBER of this namespace as interface
+ *					NAME; with the word "stable", the interface gets stable identifiers
  *	inject PID park HANDLE NUMBER	sends the request to move this TAP out of the host again
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.

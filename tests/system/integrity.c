@@ -7,10 +7,10 @@
  *	integrity tcp-recv ADDRESS PORT			accept one connection; prints "ready", and JSON at the end
  *	integrity tcp-send ADDRESS PORT TO OCTETS	send from ADDRESS to TO
  *
- * A UDP datagram consists of a number of 8 octets, a hash of 8 octets over the number and the data, and the data. IPv4
- * allows UDP without checksum (SO_NO_CHECK), so that only the link's own CRCs protect the datagrams. A TCP stream ends
- * with the hash of all its other octets. PACE in the environment is the time between datagrams in
- * seconds (default: 0.0003).
+ * A UDP datagram consists of its sequence number (8 octets), a hash over this number and the data (8
+ * octets), and the data. IPv4 allows UDP without checksum (SO_NO_CHECK), so that only the link's own
+ * CRCs protect the datagrams. A TCP stream ends with the hash of all its other octets. PACE in the
+ * environment is the time between datagrams in seconds (default: 0.0003).
  */
 #include <arpa/inet.h>
 #include <err.h>

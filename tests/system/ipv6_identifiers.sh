@@ -79,7 +79,7 @@ ip netns add "$space"
 check "S1: made again, the interface has the same address" eventually 10 same
 check "and is reached" eventually 10 pings_all
 
-# --- the writer process. It writes the secret to the kernel, because the helper cannot write files any more once it is sealed
+# --- the writer process. It writes the secret to the kernel, because a sealed helper (HELPER_SEAL) cannot write files any more
 one_named() { for p in $(descendants "$lab_pid"); do grep -lx "$1" "/proc/$p/comm"; done 2>/dev/null | cut -d/ -f3 | head -1; }
 writer=$(one_named uipoib-writer)
 denied() { equal -1 "$("$inject" "$writer" "$@")"; }

@@ -386,9 +386,9 @@ neigh_limits_restore() {
 	on_cleanup=''
 }
 
-# neigh_limits_share ENTRIES: set the number of entries that this script adds to each limit. A file in the /run of the
-# parent's mount namespace has the limits before the first change ("was FILE=VALUE ...") and a line
-# "user PID IDENTITY ENTRIES" for each script that adds to the limits.
+# neigh_limits_share ENTRIES: set the number of entries that this script adds to each limit. All scripts share a file in the
+# /run of the parent's mount namespace. Its line "was FILE=VALUE ..." has the limits before the first change, and it has a
+# line "user PID IDENTITY ENTRIES" for each script that adds to the limits.
 neigh_limits_share() {
 	(
 		flock 9 || exit 1
@@ -434,7 +434,7 @@ all_pairs() {
 # (see "round trips that count" below), and on a busy machine an answer can come late
 ping_to() { eventually 20 x "$1" ping -n -q -c 1 -W 5 "${@:3}" "$2"; }
 
-# reaches4, reaches6 A B: hA pings hB of conf_hosts
+# reaches4 A B, reaches6 A B: hA pings the IPv4 or IPv6 address that conf_hosts gives hB
 reaches4() { ping_to "h$1" "10.4.0.$2"; }
 reaches6() { ping_to "h$1" "fd04::$2"; }
 

@@ -298,7 +298,10 @@ static void drain(void)
 
 	while (read(fd, buf, sizeof(buf)) > 0 || errno == ENOSPC)
 		if (errno == ENOSPC)
-			/* an answer of more than one MAD stays in the queue, because this program does not need it */
+			/*
+			 * An answer of more than one MAD does not fit into buf, and stays at the
+			 * head of the queue. The program needs no answers, so all may stay there.
+			 */
 			return;
 }
 

@@ -24,7 +24,7 @@ def check_ibarp(p, raw, body):
     assert len(raw) == (68 if p.grh else 28) + 92 + 6                                           # P21, corrected as in CONFORMANCE.md
     op, = unpack_from(">6xH", body)
     assert body[:6] == bytes.fromhex("002008002004") and op in (1, 2)                           # P23
-    who = body[8:44] if op == 1 else body[48:84]                                                # P26, P27: not swapped
+    who = body[8:44] if op == 1 else body[48:84]                                                # P26, P27: a reply has its own values in the Target fields
     assert who == hardware(p), body.hex()
     assert (op == 1) == (p.dest_qp == 0xFFFFFF)                                                 # P16
     kinds["request" if op == 1 else "reply"] += 1

@@ -31,7 +31,7 @@ watchdog() { u -j stats show | jq -r "[.stats[] | select(.object == \"uib0@$1\" 
 queued() { u -j link show dev "uib0@$1" | jq -r '.link[0].send_queue'; }
 waiting() { equal "$2" "$(queued "$1")"; }
 # With sq-depth = 20, the TAP is not read while 20 or more packets are in the send queue. Packets that waited for a path or a
-# group are added to the queue later, so it may hold more than 20 packets, but it must not hold all of 200 pings.
+# group are added to the queue later, so it may hold more than 20 packets. But it must not hold all of 200 pings.
 full() {
 	local n
 	n=$(queued h1)

@@ -102,7 +102,8 @@ check "it is reached" ping_to h1 10.4.0.3
 # --- reloads that are refused change nothing
 with uib0 6 "address = 10.4.0.6/16"
 cp "$work/lab.conf" "$work/good.conf"
-# refuses REGEX LINE-OF-SED: `reload` fails with the message, and the interfaces stay
+# refuses REGEX SED-COMMAND: edit the good configuration by sed. Succeeds if `reload` then fails with a message that matches REGEX,
+# and the interfaces stay
 refuses() {
 	local before
 	sed "$2" "$work/good.conf" >"$work/lab.conf"

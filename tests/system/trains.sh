@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# A super-frame crosses the fabric as one descriptor, and hosts and counters show no difference. Octets and datagrams
-# arrive unchanged, even if captures, faults and traces begin and end during a flow, and the counters of all ports count
-# packets.
+# A super-frame crosses the fabric as one descriptor, but hosts and counters see the same as if each of its packets crossed
+# the fabric alone. Octets and datagrams arrive unchanged, even if captures, faults and traces begin and end during a flow.
+# The counters of all ports count packets, not super-frames.
 #
 #	h1 (Hca1) --- Switch1 --- Switch2 --- h2 (Hca2)
 #	                  \        /
@@ -45,7 +45,8 @@ nothing() { :; }
 # filled FILE: succeeds if the capture is so long that it must contain more than 100 packets
 filled() { [ "$(stat -c %s "$1")" -gt 300000 ]; }
 
-# everything: captures, a fault that loses packets, and traces begin and end. The first capture waits for the flow.
+# everything: make, three times, a capture, then a fault that loses packets, then a trace. The first capture lasts until it is
+# filled, and so until the flow has begun.
 everything() {
 	local i
 	rm -f "$work"/[123].pcap

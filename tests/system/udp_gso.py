@@ -5,9 +5,9 @@
     udp_gso.py DEVICE PORT IP_PORT   print "ready", capture until SIGTERM, then print a report as JSON
 
 The report is about the datagrams that leave by DEVICE to PORT. Each of them has to be empty, or one packet as doc/udp-link.md specifies it.
-"flow" is a digest of the packets of IPoIB that contain UDP datagrams to IP_PORT, in their order, without the fields that differ from run to
-run: PSN, identification, source port, and the checksums and CRCs over them. "not_behind" counts packets whose PSN is lower than that of an
-earlier packet.
+"flow" is the number of IPoIB packets that contain UDP datagrams to IP_PORT. "digest" is a digest of these packets, in their order, without
+the fields that differ from run to run: PSN, identification, source port, and the checksums and CRCs over them. "not_behind" counts packets
+whose PSN is not higher than that of the packet before from the same queue pair.
 """
 import hashlib
 import json

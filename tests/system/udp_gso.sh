@@ -69,8 +69,8 @@ captured() {
 	cat "$work/$1.json"
 	equal "800 0" "$(jq -r '"\(.flow) \(.not_behind)"' "$work/$1.json")"
 }
-# sent_by_flow: set $packets and $msgs to the numbers of packets and messages that the flow has sent. Both counters
-# come from one reading
+# counters: print the numbers of packets and messages that the link has sent, from one reading. sent_by_flow: run the flow, and set
+# $packets and $msgs to the numbers that were sent meanwhile
 counters() { u -j stats show | jq -r '[.stats[] | select(.layer == "udp") | {(.counter): .value}] | add | "\(.tx_packets) \(.send_msgs)"'; }
 sent_by_flow() {
 	local p m
@@ -81,8 +81,8 @@ sent_by_flow() {
 	echo "$packets packets, $msgs messages"
 	[ "$packets" -ge 800 ]
 }
-# few_messages: succeeds if the flow's 800 packets were sent in fewer than 80 messages. Each of the other packets counts as one
-# message
+# few_messages: succeeds if the 800 packets of the flow were sent in fewer than 80 messages. The link also sends other packets; the
+# function assumes that each of them was a message of its own
 few_messages() { sent_by_flow && [ $(((msgs - (packets - 800)) * 10)) -lt 800 ]; }
 as_many_messages() { sent_by_flow && equal "$packets" "$msgs"; }
 said() { grep -c 'udp link far: .*UDP_SEGMENT' "$work/lab.log"; }

@@ -40,11 +40,17 @@
 #define BIG (64u << 20)
 
 static char *self;
-/* Numbers that are hidden from the compiler, because it warns about calls that must fail. */
+/*
+ * These numbers are volatile, so that the compiler does not know them. Otherwise it would warn about
+ * the calls that must fail.
+ */
 static volatile int minus_one = -1;
 static volatile size_t too_long = HDR + (96u << 20) + 1;
 
-/* A MAD with a command for the server, after a header of @hdr octets. */
+/*
+ * A header of HDR octets, or of OLD octets in the layout without P_Key index, and after it a MAD with
+ * a command for the server.
+ */
 struct mad {
 	char b[HDR + 256];
 };

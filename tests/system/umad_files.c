@@ -129,7 +129,7 @@ static void t_streams(void)
 	EXPECT(!fopen("/dev/infiniband/umad0", "r+") && errno == EINVAL);
 }
 
-/* Functions that programs built before glibc 2.33 call. */
+/* Programs that were built with a glibc older than 2.33 call these functions. */
 int __xstat(int ver, const char *path, struct stat *st) __attribute__((weak));
 int __fxstatat(int ver, int dirfd, const char *path, struct stat *st, int flags)
 	__attribute__((weak));

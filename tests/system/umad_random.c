@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[1]);
 	srand((unsigned int)atoi(argv[2]));
 	signal(SIGTERM,
-	       SIG_IGN); /* SIGPIPE is ignored: the server can end, and this program does not test that */
+	       SIG_IGN); /* the preloaded library sends SIGTERM after the server has ended */
 	RUN(t_random, "a server's random answers");
 	free(buf);
 	return tap_end();

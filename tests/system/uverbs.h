@@ -235,7 +235,7 @@ static inline int uverbs_recv(int fd, int qp, uint64_t wr_id, struct ib_uverbs_s
 	return UVERBS(fd, POST_RECV, body, resp);
 }
 
-/* uverbs_poll() - Poll once. Return: 1: a completion; 0: none */
+/* uverbs_poll() - Poll the CQ once. Return: 1: @wc has a completion; 0: there is none */
 static inline int uverbs_poll(int fd, int cq, struct ib_uverbs_wc *wc)
 {
 	struct ib_uverbs_poll_cq_resp head;

@@ -103,8 +103,8 @@ static bool only_changed(uint32_t from, uint32_t to)
 }
 
 /*
- * A receive writes only to its own buffer, and only as many octets as the message has, which is
- * less than the buffer.
+ * A receive writes only to its own buffer, and only as many octets as the message has. The message
+ * of this test is shorter than the buffer.
  */
 static void only_its_own(void)
 {
@@ -151,7 +151,8 @@ static void deregistered(void)
 
 	open_rig();
 	/*
-	 * a send that waits in SQD; when it has failed, the QP is in SQE until the program sets RTS
+	 * Sends wait while the QP is in SQD. When one has failed, the QP is in SQE until the program
+	 * sets RTS.
 	 */
 	EXPECT(!uverbs_modify(r.fd, r.qp, QP_SQD, 0, 0));
 	sge = sge_of(r.start, 100, r.lkey);
@@ -164,7 +165,7 @@ static void deregistered(void)
 	r.mr = uverbs_mr(r.fd, r.pd, (void *)(uintptr_t)r.start, r.len, ACCESS_LOCAL_WRITE, &lkey);
 	EXPECT(r.mr >= 0 && lkey != r.lkey);
 	EXPECT(!uverbs_modify(r.fd, r.qp, QP_RTS, 0, 0));
-	/* a receive; when it has failed, the QP is in the error state */
+	/* Now two receives. When one has failed, the QP is in the error state. */
 	EXPECT(!recv_one(sge_of(r.start + 700, 1000, lkey)));
 	EXPECT(!recv_one(sge_of(r.start + 700, 1000, lkey)));
 	EXPECT(!uverbs_dereg(r.fd, r.mr));

@@ -38,8 +38,8 @@ static uint32_t rnd(unsigned int *seed)
 }
 
 /*
- * Pick one of a few objects, so that threads often pick the same object. Sometimes return an object of another kind,
- * or none
+ * Return the handle of one of a few objects of @kind, so that threads often pick the same object.
+ * Sometimes return the handle of an object of any kind, or a random number
  */
 static int any(unsigned int *s, unsigned int kind)
 {
@@ -93,12 +93,15 @@ static int random_words(unsigned int *s)
 	for (i = 0; i < 32; i++)
 		body[i] = rnd(s) % 3 ? rnd(s) % 300 : (uint64_t)rnd(s) << 32 | rnd(s);
 	body[0] = (uintptr_t)arena + rnd(s) % PAGE;
-	/* A small wqe_size makes ib_uverbs itself read past the end of a WQE, and GET_CONTEXT opens a descriptor. */
+	/*
+	 * Do not send these commands: with a small wqe_size, POST_SEND and POST_RECV make ib_uverbs
+	 * itself read past the end of a WQE, and the other two open descriptors.
+	 */
 	if (command == IB_USER_VERBS_CMD_POST_SEND || command == IB_USER_VERBS_CMD_POST_RECV ||
 	    command == IB_USER_VERBS_CMD_GET_CONTEXT ||
 	    command == IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL)
 		return -EINVAL;
-	/* Memory is registered only inside the arena. */
+	/* These commands could register memory outside the arena. */
 	if (command == IB_USER_VERBS_CMD_REG_MR || command == IB_USER_VERBS_CMD_REREG_MR)
 		return -EINVAL;
 	return uverbs_write(fd, command, body, rnd(s) % 60 * 4, rnd(s) % 40 * 4);

@@ -3,12 +3,14 @@
 /*
  *	vm_ask NAME PID REQUESTS ANSWERS SECONDS SCRIPT
  *
- * Run SCRIPT in the virtual machine NAME by tests/interop/linux/guest/agent.py, print its output, and return its status. PID is the process
- * `uipoib vm`, REQUESTS the number of the open file from which the agent reads, and ANSWERS the file into which it writes. Status 125 means
- * that the virtual machine has ended, and 124 that it has not answered for SECONDS.
+ * Run SCRIPT in the virtual machine NAME by tests/interop/linux/guest/agent.py, print its output,
+ * and return its status. PID is the process `uipoib vm`. REQUESTS is the number of an open
+ * descriptor; what is written to it reaches the agent. ANSWERS is the file into which the agent
+ * writes. Status 125 means that the virtual machine has ended, and 124 that it has not answered for
+ * SECONDS.
  *
- * A shell could do this, but it would start several processes for each look at ANSWERS. These processes
- * took more CPU time than the virtual machine.
+ * A shell could do this, but it would start several processes for each look at ANSWERS. These
+ * processes took more CPU time than the virtual machine.
  */
 
 #include <errno.h>
@@ -116,7 +118,10 @@ static int answer_in(char *line, const char *id)
 	return (int)status;
 }
 
-/* Read the present content of the file. If the answer @id is in it, print the answer and return its status, else -1. */
+/*
+ * Read what the agent has written since the last call. If the answer @id is complete, print it and
+ * return its status, else return -1.
+ */
 static int look(struct answers *a, const char *id)
 {
 	for (;;) {

@@ -202,8 +202,8 @@ def ratios(ms):
 
 
 def speed(b):
-    """Measures in rounds until all bounds hold, or for two minutes. Other programs make the times of a round longer, so a ratio is that of times of
-    one round, and the least of all rounds counts."""
+    """Measures in rounds until all bounds hold, or for two minutes. Other programs can make a round slower. So each ratio is made of two times
+    of the same round, and for each bound the smallest ratio of all rounds counts."""
     ms, size = times(b)
     least = ratios(ms)
     end = time.monotonic() + 120

@@ -40,7 +40,7 @@ starts() { # PLACE NUMBER NEIGHBOUR: start FRR at PLACE, which is end NUMBER
 	eventually 20 at "$1" sh -c "for d in $daemons; do [ -S /run/frr/\$d.vty ] || exit 1; done" && eventually 20 joined "$1" &&
 		vty "$1" -f "$work/$1.conf"
 }
-# joined PLACE: succeeds if zebra has the connections of the other daemons. A bgpd that is configured earlier does not know the address
+# joined PLACE: succeeds if all other daemons of FRR are connected to zebra. A bgpd that is configured earlier does not know the address
 # of the interface yet, and then FRR 8.4.4 never makes the BFD session.
 joined() {
 	local d

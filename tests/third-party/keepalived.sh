@@ -30,7 +30,8 @@ starts() { # PLACE PRIORITY ADDRESS: start keepalived at PLACE
 }
 has_vip() { at "$1" ip -o addr show dev "$(iface "$1")" to "${2:-$vip}" | grep -q .; }
 mac() { at "$1" cat "/sys/class/net/$(iface "$1")/address"; }
-# follows PLACE: succeeds if h1's neighbour for the virtual address is PLACE's interface, and the address answers
+# tap_mac ADDRESS: print the MAC that uipoib has made for h1's neighbour with this IP address. follows PLACE: succeeds if h1's
+# neighbour for the virtual address is PLACE's interface, and the address answers
 tap_mac() { u -j neigh show dev uib0@h1 | jq -r --arg ip "$1" '.neigh[] | select(.ip | index($ip)).token'; }
 follows() {
 	equal "$(tap_mac "$([ "$1" = a ] && echo 10.4.9.1 || echo 10.4.0.2)")" \

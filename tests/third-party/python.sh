@@ -47,7 +47,7 @@ check "the guest resolves h1" eventually 20 resolve
 check "tcpdump has an ARP request, its reply, an ICMP request and its reply" eventually 20 grep -q '^4 packets captured' "$work/tcpdump.log"
 start_at a "$work/scapy" python3 "$python/packets.py" "$work/ib0.pcap"
 check "scapy ends its trials" eventually 600 grep -q '^end$' "$work/scapy"
-scapy() { grep -Eq "$1" "$work/scapy" || { cat "$work/scapy"; return 1; }; } # REGEX: a line that it has printed
+scapy() { grep -Eq "$1" "$work/scapy" || { cat "$work/scapy"; return 1; }; } # REGEX: succeeds if packets.py has printed a line that matches
 check "scapy reads a capture" scapy '^capture: .*CookedLinux / ARP who has 10\.4\.0\.1 says 10\.4\.9\.1.*CookedLinux / IP / ICMP 10\.4\.0\.1 > 10\.4\.9\.1 echo-reply'
 check "the link addresses in the capture have 20 octets" scapy '^hwlen of ARP in the capture: \[20, 20'
 tried "captures of ib0" works

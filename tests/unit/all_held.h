@@ -3,8 +3,8 @@
 #define TESTS_ALL_HELD_H
 
 /*
- * Counts the objects that the interfaces of a lab (struct lab) have at one moment. A test that
- * compares two such counts finds objects that were not freed.
+ * Counts objects of a lab (struct lab) at one moment: those of its interfaces, and what its SA
+ * stores. A test that compares two such counts finds objects that were not freed.
  */
 
 #include "hca/priv.h"
@@ -16,7 +16,8 @@ struct held {
 	unsigned int pkts, bufs;
 	size_t timers;
 	/*
-	 * number of QPs, of multicast groups with attached QPs, and of address handles of all HCAs
+	 * totals over all HCAs: QPs, multicast groups to which QPs are attached, and address
+	 * handles
 	 */
 	size_t qps, groups;
 	unsigned int ahs;

@@ -6,7 +6,8 @@
  * A whole lab on virtual time: a fabric, an SM with its SA, and on every CA port an IPoIB
  * interface, which runs the same code as in the daemon (src/ifc). In place of a TAP an interface
  * has a queue of frames: lab_send() and lab_frame() add frames to the queue, and a function of the
- * test gets each frame that the interface receives. A lab uses neither namespaces nor clocks.
+ * test gets each frame that the interface receives. A lab uses neither network namespaces nor the
+ * clock of the machine.
  */
 
 #include "ca/ca_soft.h"
@@ -31,7 +32,8 @@ struct lab_host {
 	struct ifc ifc;
 	struct sac *sac; /* borrowed from .ca_port */
 	struct ipoib_link *link; /* borrowed from .ifc */
-	struct pkt_queue tap; /* frames that the host sends */
+	/* frames that the host has sent and the interface has not read yet */
+	struct pkt_queue tap;
 	struct ipoib_lladdr addr; /* valid from the first time the interface had carrier */
 	enum eth_shape shape;
 	/*
@@ -52,8 +54,8 @@ struct lab_host {
 	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
 	uint8_t scope;
 	/*
-	 * true: the host runs a SIDR server, which tells other hosts the broadcast group of its
-	 * partition
+	 * true: the host runs a SIDR server, which tells other hosts the broadcast group of this
+	 * host's partition
 	 */
 	bool sidr_server;
 	const struct ipoib_profile *profile; /* NULL: the default */
@@ -119,7 +121,8 @@ void lab_create(struct lab *l, const struct lab_cfg *cfg);
 void lab_destroy(struct lab *l);
 
 /*
- * lab_sm_stop() - Destroy the SM and the SA as if they were killed, so that they deregister nothing
+ * lab_sm_stop() - Destroy the SM and the SA as if they were killed. Also clear the IsSM bit of
+ * their port
  *
  * lab_sm_start() - Create a new SM and a new SA
  */
@@ -177,8 +180,9 @@ size_t lab_head_len(const struct lab_host *h);
 uint16_t lab_head_type(const struct lab_host *h, const uint8_t *b);
 void lab_put_head(const struct lab_host *h, uint8_t *b, const uint8_t *dst, uint16_t type);
 /*
- * lab_own_hw(), lab_broadcast_hw() - Write the host's hardware address or the broadcast address, 6 or 20 octets
- * depending on the shape
+ * lab_own_hw(), lab_broadcast_hw() - Write the host's own hardware address, or the broadcast
+ * address of its link. An address has 6 octets in the Ethernet shape, and 20 in the InfiniBand
+ * shape
  */
 void lab_own_hw(const struct lab_host *h, uint8_t *ret);
 void lab_broadcast_hw(const struct lab_host *h, uint8_t *ret);

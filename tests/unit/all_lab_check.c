@@ -131,8 +131,8 @@ void lab_faults_off(struct lab *l)
 }
 
 /*
- * Tell whether hosts @a and @b must reach each other. They must if @want is true for both hosts and
- * both are on one link.
+ * Tell whether hosts @a and @b must reach each other: they are different hosts on one link, and
+ * @want is true for both.
  */
 static bool are_pair(struct lab *l, const struct lab_count *c, const bool *want, unsigned int a,
 		     unsigned int b)

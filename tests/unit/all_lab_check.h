@@ -14,8 +14,8 @@
 extern const uint8_t lab_group[4];
 
 /*
- * Counters of arrived packets. While the function .rx of struct lab counts packets, .ctx of struct
- * lab points to this struct.
+ * Counters of arrived packets. lab_count_init() sets .rx of struct lab to a function that counts
+ * packets, and .ctx to this struct.
  */
 struct lab_count {
 	/*
@@ -55,9 +55,9 @@ void lab_faults_off(struct lab *l);
 void lab_wait_up(struct lab *l, const bool *want, ns_t most, uint64_t seed, const char *when);
 
 /*
- * lab_warm_up() - Send a packet from each host to each other host. These packets may get lost: if a
- * new SM has assigned other LIDs, a host sends its first packet to the old LID, and this packet
- * triggers the query for the new path
+ * lab_warm_up() - Send the same packets as lab_check_pairs(), but allow that they get lost. If a
+ * new SM has assigned other LIDs, the first packet to a host still goes to its old LID, and only
+ * makes the sender query the new path
  */
 void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 
@@ -68,8 +68,9 @@ void lab_warm_up(struct lab *l, struct lab_count *c, const bool *want);
 void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint64_t seed);
 
 /*
- * lab_check_group() - Let some hosts send packets to lab_group. Check that each packet arrives once
- * at every other host i that is on the sender's link and has want[i] and member[i]
+ * lab_check_group() - Let the first three hosts i with want[i] send one packet each to lab_group.
+ * Check that each packet arrives once at every other host k on the sender's link with want[k] and
+ * member[k], and at no other host
  */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);

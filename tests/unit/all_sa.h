@@ -36,7 +36,7 @@ struct sa_client {
 	uint32_t attr_mod;
 	bool rmpp; /* true: requests have an RMPP header, as GetMulti requires */
 	bool answer_reports;
-	/* state of the last request, and the answer to this request */
+	/* last request: whether it has ended, how and when, and the answer */
 	bool done;
 	int status; /* -errno, or the MAD status */
 	ns_t done_at;
@@ -65,7 +65,7 @@ struct sa_rig_cfg {
 	uint8_t lmc;
 };
 
-/* Build the subnet and run it until the SM logs SUBNET UP, and for one more second */
+/* Build the subnet and run it for two seconds. The SM must have finished a sweep by then */
 void sa_rig_init(struct sa_rig *r, const struct sa_rig_cfg *cfg);
 void sa_rig_fini(struct sa_rig *r);
 void sa_rig_pass(struct sa_rig *r, ns_t t);
@@ -84,7 +84,9 @@ int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t m
 /* Like sa_client_ask(), but without waiting: c->done becomes true when the answer has arrived */
 void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		    const void *rec, size_t len);
-/* Return the number of records in the answer to a GetTable, and the record with index @i */
+/*
+ * The answer of .resp to a GetTable: return the number of its records, or its record with index @i
+ */
 unsigned int sa_client_count(const struct sa_client *c);
 const uint8_t *sa_client_rec(const struct sa_client *c, unsigned int i);
 

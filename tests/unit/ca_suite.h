@@ -8,7 +8,8 @@
  * The suite tests the behaviour that every backend of ca.h must have. A backend provides two ports,
  * which are connected directly or by a switch. Both ports are Active and have different LIDs. Each
  * has the P_Key 0xffff at index 0, and the full P_Key CA_SUITE_PKEY at index 1. The backend must
- * deliver a packet to CA_SUITE_MLID to every QP that is attached to this group.
+ * deliver a packet with the destination LID CA_SUITE_MLID to every QP that is attached to the group
+ * with this MLID.
  */
 
 #include "check.h"
@@ -38,7 +39,8 @@ struct ca_suite_backend {
 	/* Take down the link between the two ports; NULL if the backend cannot do this. */
 	void (*link_down)(struct ca_suite_env *e);
 	/*
-	 * Set an entry of a port's P_Key table, as an SM does; NULL if the backend cannot do this.
+	 * Set the P_Key with this index in the table of port @side (0 or 1), as an SM does; NULL if
+	 * the backend cannot do this.
 	 */
 	void (*set_pkey)(struct ca_suite_env *e, unsigned int side, uint16_t index, uint16_t pkey);
 };

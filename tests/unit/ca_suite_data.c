@@ -86,8 +86,8 @@ void test_ca_up_to_the_mtu(void **state)
 	if (mtu == 4096)
 		return;
 	/*
-	 * A packet that is longer than the MTU is accepted and then dropped. The QP must still work
-	 * afterwards.
+	 * ca_post_send() accepts a packet that is longer than the MTU, and the CA then drops it.
+	 * The QP must still work afterwards.
 	 */
 	suite_send(s, a, ah, suite_payload(s, mtu + 1, 0), ca_qp_num(b), QKEY);
 	suite_backend->run(&s->e);
@@ -324,7 +324,7 @@ void test_ca_flushed_sends_do_not_arrive(void **state)
 	assert_int_equal(ca_send_queue(s->e.ca[0]).waiting, 0);
 	suite_backend->run(&s->e);
 	assert_int_equal(suite_drain(b), 5 - n);
-	/* The queue pair still sends packets. */
+	/* The queue pair must still be able to send packets. */
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), QKEY, b));
 }
 

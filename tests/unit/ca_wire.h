@@ -19,7 +19,10 @@ struct wire_end {
 	struct pkt_queue out;
 	uint64_t sent; /* number of packets that were taken from .out */
 	struct wire_end *peer;
-	/* called for events of the HCA, except for events during wire_up() and wire_down() */
+	/*
+	 * called for each event of the HCA that comes after wire_up() has ended and before
+	 * wire_down()
+	 */
 	void (*event)(struct wire_end *e, uint8_t port, enum node_event ev, ns_t now);
 	void (*ready)(struct wire_end *e, struct hca_qp *qp);
 	void *ctx; /* data of the backend */

@@ -18,10 +18,10 @@
 
 enum dut_flaw {
 	FLAW_NONE,
-	FLAW_SILENT, /* the DUT sends no datagram */
+	FLAW_SILENT, /* the DUT sends nothing at all, not even keepalives of the link over UDP */
 	FLAW_NO_D_BIT, /* answers to directed-route SMPs lack the D bit (direction) */
-	FLAW_NO_PORT_GID, /* the join's component mask does not name PortGID */
-	FLAW_RESERVED, /* Reserved of the encapsulation header is 1 */
+	FLAW_NO_PORT_GID, /* the component mask of the request to join lacks PortGID */
+	FLAW_RESERVED, /* the reserved field of the IPoIB encapsulation header is 1 */
 	/*
 	 * no flaw: the DUT also joins the broadcast group of a second P_Key, as for a child
 	 * interface
@@ -33,8 +33,8 @@ enum dut_flaw {
 	 */
 	FLAW_FLOOD,
 	/*
-	 * the DUT changes random octets of some of its packets and then computes their CRCs; some
-	 * packets are also cut
+	 * the DUT changes random octets of some of its packets, and may also cut these packets;
+	 * then it computes their CRCs again
 	 */
 	FLAW_GARBLED,
 	FLAW_DIES, /* after its join the DUT sends nothing any more */

@@ -3,15 +3,16 @@
 #define UNIT_CMD_RIG_H
 
 /*
- * A client that sends commands to an instance which has the fabric "lab" (two switches with two cables, four CAs; the SM is
- * on Switch1) but no interfaces. The test needs no privileges, and time is virtual.
+ * A client that sends commands to an instance. The instance has no interfaces, and one fabric
+ * "lab": two switches that two cables connect, and four CAs; the SM runs on Switch1. The test needs
+ * no privileges, and time is virtual.
  */
 
 #include <jansson.h>
 
 #include "ctl_rig.h"
 
-/* tests/ctl_rig.h has the teardown. */
+/* The teardown function is in tests/ctl_rig.h. */
 int cmd_rig_setup(void **state);
 
 /* cmd_rig_settle() - Run the instance until it is idle */
@@ -25,15 +26,18 @@ void cmd_rig_run_for(struct ctl_rig *r, ns_t span);
  */
 void cmd_rig_request(struct ctl_rig *r, const char *cmd, json_t *args);
 /*
- * cmd_rig_collect() - Read the lines of the answer that have arrived, and append the rows to @rows. Return: the end object,
- * or NULL if it has not arrived
+ * cmd_rig_collect() - Read those lines of the answer that have arrived, and append their rows to
+ * @rows. Return: the end object, or NULL if it has not arrived
  */
 json_t *cmd_rig_collect(struct ctl_rig *r, json_t *rows);
 /* cmd_rig_rows() - Send a request that must succeed. Return: the rows of its answer */
 json_t *cmd_rig_rows(struct ctl_rig *r, const char *cmd, json_t *args);
 /* cmd_rig_ok() - Send a request that must succeed */
 void cmd_rig_ok(struct ctl_rig *r, const char *cmd, json_t *args);
-/* cmd_rig_refused() - Send a request that must be refused with an error message that contains @why */
+/*
+ * cmd_rig_refused() - Send a request, and check that it is refused with an error message that
+ * contains @why
+ */
 void cmd_rig_refused(struct ctl_rig *r, const char *cmd, json_t *args, const char *why);
 
 /* cmd_row_with() - Return the row whose member @key is the text @value; fail if there is none */

@@ -19,8 +19,8 @@ void er_csum_by_ca(bool on)
 }
 
 /*
- * Complete the partial checksum in @s, the copy of a sent packet. The checksum field must contain
- * the sum of the pseudo-header.
+ * Complete the partial checksum in @s, the copy of a sent packet. Before this, check that the
+ * checksum field contains the sum of the pseudo-header.
  */
 static void make_csum(struct er_sent *s, const struct frame_info *f)
 {

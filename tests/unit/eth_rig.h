@@ -60,15 +60,18 @@ struct eth_rig {
 	uint8_t gone[ER_KEPT][6];
 	unsigned int ngone;
 	/*
-	 * address of the neighbour that was last reported as forgotten, and the number of these
-	 * reports
+	 * address of the neighbour that the interface last reported as forgotten (.lladdr_gone of
+	 * struct eth_ops), and the number of these reports
 	 */
 	struct ipoib_lladdr lladdr_gone;
 	unsigned int nlladdr_gone;
 	struct er_station station[ER_KEPT]; /* stations in the order in which they were opened */
 	unsigned int nstation;
 	int station_err; /* error that opening a queue pair for a station returns; 0: none */
-	/* set by er_csum_by_ca(): sent packets may have partial checksums, which the rig completes in .sent as a CA does */
+	/*
+	 * set by er_csum_by_ca(). true: sent packets may have partial checksums, which the rig
+	 * completes in .sent, as a CA does
+	 */
 	bool ca_csum;
 	/* true: the event IPOIB_ACT_MCAST_READY is dropped, as if joins never ended */
 	bool no_ready;
@@ -95,8 +98,8 @@ void er_init(void);
 /* As er_init(), but the TAP stays down (eth_if_set_up() is not called). */
 void er_init_down(void);
 /*
- * As er_init(), with one peer, to which the path is known. er_peer_mac is the peer's token: the MAC that stands for
- * the peer in the frames of the TAP (eth/eth.h).
+ * As er_init(), and let the interface learn one peer and the path to it. er_peer_mac becomes the
+ * peer's token: the MAC that stands for the peer in the frames of the TAP (eth/eth.h).
  */
 void er_init_peer(void);
 void er_fini(void);
@@ -140,15 +143,17 @@ void er_tx_pkt(struct pkt *p);
 
 struct pkt *er_packet(uint16_t type, const void *data, size_t n);
 /*
- * er_rx_pkt() - Let a unicast packet of @peer arrive. If @grh is true, the packet has a GRH, whose
- * destination GID is @mgid unless @mgid is NULL
+ * er_rx_pkt() - Let a packet from QPN @qpn of the port with LID @peer arrive. If @mgid is not NULL,
+ * it is a multicast to this group, and has a GRH. Otherwise it is a unicast to the interface, and
+ * has a GRH if @grh is true
  */
 void er_rx_pkt(struct pkt *p, unsigned int peer, uint32_t qpn, bool grh, const ib_gid *mgid);
 void er_rx(uint16_t type, const void *data, size_t n);
 void er_rx_mcast(const ib_gid *mgid, uint16_t type, const void *data, size_t n);
 
 /*
- * er_rx_station() - As er_rx(), but the packet arrives at the queue pair of the station with @mac
+ * er_rx_station() - As er_rx(), but the packet arrives at the queue pair of the station with the
+ * MAC @mac
  */
 void er_rx_station(const uint8_t mac[6], uint16_t type, const void *data, size_t n);
 

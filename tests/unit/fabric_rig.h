@@ -30,8 +30,8 @@ struct rig {
 	struct rig_end end[RIG_ENDS];
 	unsigned int nends;
 	/*
-	 * number of events at the nodes for which the test has called rig_watch(), indexed by enum
-	 * node_event
+	 * events[e]: number of events e (enum node_event) at those nodes for which the test has
+	 * called rig_watch()
 	 */
 	unsigned int events[16];
 };
@@ -59,7 +59,7 @@ void rig_pass(struct rig *r, ns_t t);
 
 /*
  * Configure the subnet as an SM would: LIDs from 1 on for end ports in the order of the topology,
- * shortest paths in the LFTs, SL n on VL n, MTU 4096, and connected ports Active.
+ * shortest paths in the LFTs, SL n on VL n mod 8, MTU 4096, and connected ports Active.
  */
 void rig_configure(struct rig *r);
 uint16_t rig_lid(struct rig *r, const char *name);

@@ -4,7 +4,7 @@
 
 /*
  * A soft HCA with two Active ports on virtual time. The rig stores the packets that the HCA sends.
- * The packets that the HCA receives are made octet by octet.
+ * For packets that the HCA receives, the test can set each octet.
  */
 
 #include "check.h"
@@ -86,7 +86,10 @@ void rig_check_payload(const struct pkt *p, unsigned int len);
 struct hca_ah *rig_ah(struct rig *r, const struct hca_ah_attr *a);
 struct hca_ah *rig_ucast_ah(struct rig *r, uint16_t dlid);
 struct hca_ah *rig_mcast_ah(struct rig *r, const ib_gid *mgid);
-/* Make a packet with the payload 0, 1, 2, ..., which is to be sent */
+/*
+ * Make a packet that the test can pass to rig_send(). It has only a payload (0, 1, 2, ...), and no
+ * IB headers
+ */
 struct pkt *rig_payload(struct rig *r, unsigned int len);
 void rig_send(struct rig *r, struct hca_qp *qp, struct hca_ah *ah, struct pkt *p, uint32_t dest_qp);
 /* Send a payload of @len octets to the far end; return the only packet that was sent. */

@@ -7,8 +7,8 @@
 #include "inst/inst.h"
 
 /*
- * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 16 buffers. The instance's .loop.now is the
- * virtual time. Return: 0, or -1 if memory or file descriptors ran out
+ * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 16 buffers. The
+ * instance's .loop.now is the virtual time. Return: 0, or -1 if memory or file descriptors ran out
  */
 static inline int inst_rig_init(struct inst *in)
 {

@@ -23,7 +23,7 @@
 struct rig_agent {
 	struct smp_node_info node;
 	struct smp_port_info port;
-	uint16_t pkey[64]; /* two blocks; .node.pkey_cap is the number of valid P_Keys */
+	uint16_t pkey[64]; /* two blocks, of which the first .node.pkey_cap entries exist */
 };
 
 /* Describes requests of one kind that fail */
@@ -32,7 +32,7 @@ struct rig_fault {
 	uint16_t attr; /* 0: any */
 	uint16_t dlid; /* 0: any; if all fields are 0, no request fails */
 	uint16_t status; /* 0: no answer */
-	bool with_port; /* true: only requests for MCMemberRecords that name a port fail */
+	bool with_port; /* true: only requests for MCMemberRecords that name a PortGID fail */
 };
 
 struct rig {
@@ -62,7 +62,10 @@ struct rig {
 void rig_init(struct rig *r);
 /* rig_peer() - Let the probe examine the peer, too */
 void rig_peer(struct rig *r);
-/* rig_interface() - Act as if the kernel had an interface that is up */
+/*
+ * rig_interface() - Act as if the kernel had the IPoIB interface ib0 on the port, up and with
+ * carrier
+ */
 void rig_interface(struct rig *r);
 /* rig_run() - Run the probe, and write its findings into r->report */
 void rig_run(struct rig *r);

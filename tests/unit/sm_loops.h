@@ -16,8 +16,8 @@
 struct deps {
 	const struct sm_db *db;
 	/*
-	 * [channels][256]: 1 if a packet in the channel can wait for this port of the switch at the
-	 * end of the channel
+	 * [256 * c + p]: 1 if a packet in channel c can wait for port p of the switch at which
+	 * channel c ends
 	 */
 	uint8_t *after;
 	uint8_t *colour; /* [channels]: 0 not visited, 1 on the current path, 2 done */
@@ -52,7 +52,7 @@ static void deps_fill(struct deps *d)
 
 /*
  * Search depth first from @channel. Return true if the search reaches a channel that is on its
- * current path, which is a credit loop.
+ * current path: the channels from there on wait for each other in a circle, which is a credit loop.
  */
 static bool circle_from(struct deps *d, uint32_t channel)
 {

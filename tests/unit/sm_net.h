@@ -58,10 +58,10 @@ struct net_node {
 	bool abyss_mute; /* true: the abyss answers nothing but Get(NodeInfo) */
 	ns_t abyss_delay; /* time that the abyss takes for an answer */
 	/*
-	 * Properties of the nodes inside an abyss. The first one is always an ordinary switch, and
-	 * these properties are those of the other nodes.
+	 * Properties of the nodes that an abyss pretends to contain. The first of these nodes is
+	 * always an ordinary switch. The properties are those of all further nodes.
 	 */
-	uint64_t abyss_guid; /* GUID of all nodes inside the abyss; 0: each node has another GUID */
+	uint64_t abyss_guid; /* GUID of all nodes inside the abyss; 0: each has a GUID of its own */
 	uint8_t abyss_type; /* NodeType of all nodes inside the abyss; 0: a switch */
 	uint16_t abyss_status; /* MAD status of answers to Set */
 	struct mad_ep *ep; /* endpoint of port 0, or of port 1 of a CA; made by net_ep() */

@@ -217,7 +217,8 @@ static void test_every_opener_of_a_port_is_told(void **state)
 
 /*
  * Two users have opened the same port, and an event is raised. The user that gets the event first
- * closes the port of the other user. Later a user closes its own port while it handles an event.
+ * calls ca_close() for the other user, which must then get no event. Later a user calls ca_close()
+ * for itself while it handles an event.
  */
 static void test_ports_may_be_closed_in_an_event(void **state)
 {
@@ -235,7 +236,7 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 0);
 
 	assert_int_equal(ca_soft_open(soft_of(w, 1), 1, &notify, &t.events[0], &own), 0);
-	t.victim = t.env.ca[1]; /* this user gets the event first, and then closes its own port */
+	t.victim = t.env.ca[1]; /* this user gets the event first, and closes itself */
 	t.env.ca[1] = NULL;
 	ca_soft_event(soft_of(w, 1), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 1);
@@ -244,8 +245,8 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 }
 
 /*
- * Close a port whose user did not destroy the objects of the port. The close must destroy these
- * objects; soft_close() checks that all packets were freed.
+ * A user closes a port without destroying its queue pair and address handle. ca_close() must
+ * destroy them; soft_close() checks that all packets were freed.
  */
 static void test_close_destroys_what_is_left(void **state)
 {

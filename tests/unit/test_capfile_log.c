@@ -25,7 +25,10 @@ static struct {
 	struct log_sink log;
 	struct capfile *cap;
 	int writer; /* the writer's end of the socket */
-	/* number of lines in the log; level, objects and text of the last line */
+	/*
+	 * number of lines in the log; of the last line: its level, the objects that it is about,
+	 * and its text
+	 */
 	unsigned int lines;
 	enum log_level lvl;
 	struct log_about about;
@@ -122,8 +125,8 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 }
 
 /*
- * The CA of a capture of a fabric is NULL, and so is the CA of a port of the kernel that was never
- * opened. When such a port goes away, the capture of the fabric must stay.
+ * A capture of a fabric has no CA, so its .ca is NULL. A kernel port that was never opened has the
+ * CA NULL, too. When such a port goes away, the capture of the fabric must go on.
  */
 static void test_a_capture_of_a_fabric_outlives_the_ports_of_the_kernel(void **state)
 {

@@ -129,9 +129,9 @@ static void test_rules_of_a_name_win_and_the_manager_is_full(void **state)
 
 	(void)state;
 	/*
-	 * The port with LID 1 counts as the port of the SM, which is a full member of the default
-	 * partition 0x7fff. Here this port is port 0 of s1. Other ports that no rule names are
-	 * limited members of the default partition.
+	 * The port with LID 1, here port 0 of s1, counts as the port of the SM. So it is a full
+	 * member of the default partition 0x7fff. The other ports, which this partitions.conf does
+	 * not name, are limited members of the default partition.
 	 */
 	TABLE(f, "s1", 0xffff);
 	TABLE(f, "h1", 0x7fff, 0x8005);
@@ -210,7 +210,7 @@ static void test_growth_that_a_healthy_fabric_has(void **state)
 
 	f = rig_ring(3);
 	k = counted(f, "s1", 2);
-	k->at_ms[1] = 31000; /* milliseconds; 30 s after the first reading */
+	k->at_ms[1] = 31000; /* in milliseconds; the second reading is 30 s after the first */
 	k->last.symbol_errors = 4;
 	rig_finds(f, CHK_COUNTER_MOVES, "s1/2: within 30.0 s: SymbolErrorCounter by 4 to 4");
 
@@ -240,11 +240,13 @@ static void test_counters_that_do_not_grow(void **state)
 	struct chk_counters *k = counted(f, "h1", 1);
 
 	(void)state;
-	k->first.rcv_errors = k->last.rcv_errors = 77; /* errors from before the first reading */
+	/* errors that were counted before the first reading */
+	k->first.rcv_errors = k->last.rcv_errors = 77;
 	k->first.xmit_discards = 5; /* somebody has cleared the counter between the readings */
 	k->last.xmit_pkts = 1000000;
 	k->last.xmit_wait = 1000;
-	k->last.rcv_switch_relay_errors = 9; /* multicast packets increase it without a fault */
+	/* multicast packets increase this counter, too, without a fault */
+	k->last.rcv_switch_relay_errors = 9;
 	rig_healthy(f);
 
 	f = rig_ring(3);

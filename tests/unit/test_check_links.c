@@ -41,8 +41,8 @@ static void test_two_ports_with_one_lid(void **state)
 
 	(void)state;
 	/*
-	 * The routes to this LID still lead to h1, but not to h3. This must not be a second
-	 * finding.
+	 * h3 gets the LID of h1. The routes to this LID still lead to h1, and none leads to h3, but
+	 * this must not be a second finding.
 	 */
 	rig_node(f, "h3")->port[1].lid = (uint16_t)lid;
 	rig_finds(f, CHK_SAME_LID, "h3/1: has LID 4, which h1/1 has, too");
@@ -261,7 +261,8 @@ static void test_second_reading_confirms(void **state)
 	assert_int_equal(r.notes, 0);
 	assert_string_equal(r.finding[0].where, "s3/3 to h3/1");
 	assert_int_equal(r.finding[1].kind, CHK_COUNTER_GROWS);
-	again.left_out = 1; /* .left_out makes the second report incomplete */
+	/* the second report is incomplete, so a finding that it lacks must not be removed */
+	again.left_out = 1;
 	again.n = 0;
 	chk_report_confirm(&r, &again);
 	assert_int_equal(r.n, 2);
@@ -272,8 +273,8 @@ static void test_second_reading_confirms(void **state)
 }
 
 /*
- * An SM is changing the fabric, so that two readings have findings of the same kind about different
- * parts of the fabric. These two findings must not confirm each other.
+ * While an SM changes the fabric, two readings can have findings of the same kind about different
+ * parts of the fabric. These findings must not confirm each other.
  */
 static void test_two_findings_of_a_kind_do_not_confirm_each_other(void **state)
 {

@@ -147,7 +147,10 @@ static void test_dead_ends(void **state)
 
 	f = line();
 	rig_node(f, "s3")->port[3].pi.port_state = IB_PORT_ARMED;
-	/* h3 has no LID, so no unicast route ends at port 3 of s3 */
+	/*
+	 * h3 has no LID, so no unicast route leads to port 3 of s3, and only the MFT causes a
+	 * finding
+	 */
 	rig_node(f, "h3")->port[1].lid = 0;
 	rig_node(f, "h3")->port[1].pi.port_state = IB_PORT_DOWN;
 	f->node[rig_node(f, "s3")->index]->port[3].pi.port_state = IB_PORT_DOWN;

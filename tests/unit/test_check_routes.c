@@ -163,8 +163,8 @@ static void test_mute_port_is_no_dead_end(void **state)
 /* --- credit loops */
 
 /*
- * Route all packets clockwise (port 1) round the ring, so that on each link of the ring a packet
- * can wait for the next link. This is a credit loop.
+ * Route all packets clockwise (port 1) round the ring. Then packets on each link of the ring can
+ * wait for credits of the next link, which is a credit loop.
  */
 static struct chk_fabric *send_clockwise(struct chk_fabric *f, unsigned int switches)
 {
@@ -186,8 +186,9 @@ static struct chk_fabric *clockwise(unsigned int switches)
 }
 
 /*
- * Packets on a link of the ring can also wait for the link to switch t, but packets on the link to
- * t wait for no link of the ring. So the link to t must not count as a part of the credit loop.
+ * Packets on a link of the ring can also wait for credits of the link to switch t, but packets on
+ * the link to t wait for no link of the ring. So the link to t must not count as a part of the
+ * credit loop.
  */
 static void test_link_behind_a_credit_loop_is_not_in_it(void **state)
 {

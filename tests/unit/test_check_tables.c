@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests that LFTs are read from files in the formats of ibroute, dump_fts and OpenSM 3.3.23. */
+/*
+ * Tests that LFTs and MFTs are read from files in the formats of ibroute, dump_fts and OpenSM
+ * 3.3.23.
+ */
 #include "check_rig.h"
 
 #include <errno.h>
@@ -107,7 +110,7 @@ static void test_opensm_mcfdbs(void **state)
 	     "0xC001 : 0x005 \n\n"
 	     "Switch 0x0000000000200001\nLID    : Out Port(s)\n0xC000 : 0x005 \n",
 	     0);
-	/* s2 does not forward packets to s1 */
+	/* by these MFTs s2 does not forward packets of MLID 0xc000 to s1 */
 	rig_finds(f, CHK_MFT_SPLIT, "MLID 0xc000");
 }
 

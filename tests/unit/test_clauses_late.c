@@ -9,9 +9,9 @@
 
 /*
  * On a busy machine packets and steps of the hook program come late. The tests check, on virtual
- * time, that no verdict depends on such delays. The DUT of clauses_dut.h passes few cases, so each
- * test has a profile of its own, in which the tested cases come directly after the case that checks
- * the reply to ARP.
+ * time, that no verdict depends on such delays. A case does not run if a case in its .after has
+ * failed, and the DUT of clauses_dut.h fails many cases. So each test has a profile of its own, in
+ * which the .after of the tested cases names only R56/reply, the check of the reply to ARP.
  */
 
 static struct dut d;

@@ -278,7 +278,7 @@ static void test_a_flood_of_one_source_leaves_others_their_answers(void **state)
 	for (uint16_t lid = 10; lid < 60; lid++)
 		request_from(lid, lid);
 	assert_int_equal(w.asked, CM_SOURCE_BURST + 50);
-	/* A second later the source may send CM_SOURCE_RATE more requests. */
+	/* A second later the server must accept CM_SOURCE_RATE more requests from LID 9. */
 	rig_run(&w.net, NS_SEC(1));
 	for (unsigned int i = 0; i < 1000; i++)
 		request_from(9, i);
@@ -359,9 +359,9 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 }
 
 /*
- * The agent of an interface only sends requests. On the port of the SM's node, such an agent exists
- * beside the server's agent, and must not count as another program that might serve the ServiceID
- * of a request.
+ * An interface on the port of the SM's node has a CM agent there, too, beside the server's agent.
+ * It only sends requests, so it must not count as another program that might serve the ServiceID of
+ * a request.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

@@ -14,8 +14,8 @@
 #include "os/writer.h"
 
 /*
- * Tests the commands about captures. Captures go into files or into descriptors that clients pass,
- * and some of them fail.
+ * Tests the commands about captures. Captures go into files or into descriptors that clients pass.
+ * Some of the captures fail.
  */
 
 /*
@@ -99,7 +99,7 @@ static void test_capture_to_a_file(void **state)
 	assert_int_equal(cmd_row_num(end, "status"), 0);
 	f = fopen(path, "rb");
 	assert_non_null(f);
-	assert_int_equal(fgetc(f), 0x0a); /* the block type of pcapng */
+	assert_int_equal(fgetc(f), 0x0a); /* the first octet of every pcapng file */
 	fseek(f, 0, SEEK_END);
 	assert_true(ftell(f) > cmd_row_num(json_array_get(rows, 0), "packets") * 64);
 	fclose(f);
@@ -173,7 +173,10 @@ static void test_a_hanging_disk_delays_the_end_of_its_capture_alone(void **state
 	cmd_rig_run_for(r, NS_SEC(100));
 	assert_null(cmd_rig_collect(r, rows));
 
-	/* the stream ends, because the instance has closed its end of the socket */
+	/*
+	 * the stream of packets ends, because the instance has shut down its sending side of the
+	 * socket
+	 */
 	while (recv(sock, buf, sizeof(buf), 0) > 0)
 		cmd_rig_settle(r);
 	send_report(sock, 0);

@@ -112,8 +112,10 @@ static void test_R72_another_user_is_refused_twice(void **state)
 {
 	if (geteuid())
 		skip(); /* only root can act as another user */
-	assert_int_equal(child_says(NOBODY, false), 1); /* refused by the file modes */
-	assert_int_equal(child_says(NOBODY, true), 2); /* refused by the peer's user id */
+	/* refused by the file modes of the socket */
+	assert_int_equal(child_says(NOBODY, false), 1);
+	/* refused by the server, which reads the client's user ID */
+	assert_int_equal(child_says(NOBODY, true), 2);
 	assert_int_equal(child_says(0, false), 0);
 }
 

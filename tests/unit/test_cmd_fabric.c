@@ -156,9 +156,9 @@ static void test_fabric_route_follows_the_tables(void **state)
 }
 
 /*
- * `fabric mft show` must have a row for each switch that forwards packets with this MLID, with the
- * ports to which the switch forwards. No group has this MLID, so at first there must be no row.
- * Then the test sets an MFT entry of Switch2.
+ * `fabric mft show` must have a row for each switch that forwards packets with the requested MLID.
+ * The row lists the ports to which the switch forwards them. No group has MLID 0xc123, so at first
+ * there must be no row. Then the test sets an MFT entry of Switch2.
  */
 static void test_fabric_mft_of_an_mlid(void **state)
 {
@@ -260,7 +260,10 @@ static void test_fabric_link_set_takes_the_port_down_and_up(void **state)
 	json_decref(rows);
 
 	cmd_rig_ok(r, "fabric link set", json_pack("{s:s, s:b}", "port", "Hca2/1", "up", 1));
-	/* meanwhile the link trains, and the switch's trap makes the SM sweep */
+	/*
+	 * meanwhile the link trains, the switch sends a trap, and the SM makes the sweep that the
+	 * trap requests
+	 */
 	cmd_rig_run_for(r, NS_SEC(1));
 	rows = cmd_rig_rows(r, "fabric port show", json_pack("{s:s}", "port", "Hca2/1"));
 	assert_string_equal(cmd_row_str(json_array_get(rows, 0), "link"), "up");

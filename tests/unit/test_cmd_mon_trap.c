@@ -15,8 +15,9 @@
 #include "wire/smp.h"
 
 /*
- * Tests what `uipoib monitor` prints about each kind of trap, on an instance that has a fabric (two switches with two
- * cables, four CAs; the SM is on Switch1) but no interfaces. Time is virtual.
+ * Tests what `uipoib monitor` prints about each kind of trap. The instance has no interfaces, and
+ * one fabric: two switches that two cables connect, and four CAs; the SM runs on Switch1. Time is
+ * virtual.
  */
 
 struct rig {
@@ -123,7 +124,8 @@ static ib_gid gid(const struct rig *r, const char *desc)
 }
 
 /*
- * --- traps about a packet with a wrong P_Key or Q_Key: the monitor must name both ends of the packet
+ * --- traps about a packet with a wrong P_Key or Q_Key: the monitor must name both ends of the
+ * packet
  */
 
 static struct notice_violation violation(const struct rig *r)
@@ -178,8 +180,8 @@ static void test_bad_qkey_shows_the_whole_key(void **state)
 }
 
 /*
- * If the LID of the packet's sender is no longer in use, the row must name the sender by its GID. A multicast group
- * must be shown by its LID and GID.
+ * If the LID of the packet's sender is no longer in use, the row must name the sender by its GID. A
+ * multicast group must be shown by its LID and GID.
  */
 static void test_ends_are_named_by_gid_if_the_lid_names_none(void **state)
 {
@@ -225,8 +227,8 @@ static void test_bad_pkey_at_a_switch_names_the_cable_too(void **state)
 	says(t, "pkey", "0x8123");
 	json_decref(t);
 	/*
-	 * The notice has a port number that the switch does not have, and its flags mark the packet's LIDs as
-	 * unknown.
+	 * The notice has a port number that the switch does not have, and its flags mark the
+	 * packet's LIDs as unknown.
 	 */
 	n.details[50] = 200;
 	n.details[1] = 0xfc;
@@ -310,8 +312,9 @@ static void test_bad_mkey_names_the_sender_by_its_lid(void **state)
 	json_decref(t);
 
 	/*
-	 * The request had no directed route, so the notice names the sender by its LID. If this LID is that of the
-	 * reporting port itself, the sender is not known.
+	 * The request had no directed route, so the LID in the notice names its sender. But an SMA
+	 * may put its own LID there. So if the LID is that of the reporting port (Hca4), the sender
+	 * must count as unknown.
 	 */
 	k.directed = false;
 	t = bad_mkey(r, &k, lid(r, "Hca3"));

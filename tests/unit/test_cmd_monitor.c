@@ -25,7 +25,9 @@ static void test_stats_are_those_that_moved_unless_all_are_wanted(void **state)
 	}
 	assert_true(json_array_size(all) > json_array_size(some));
 	assert_true(cmd_rows_count(some, "layer", "sm") > 0);
-	/* with "details", each node has a row for every reason for which it can drop packets */
+	/*
+	 * with "details", each node has a row for every reason for which this node can drop packets
+	 */
 	assert_int_equal(cmd_rows_count(all, "counter", "drop_hop_limit"), 6);
 	assert_int_equal(cmd_rows_count(all, "counter", "drop_hca_qkey"), 4);
 	json_decref(some);

@@ -20,9 +20,10 @@
 #include "inst/port.h"
 
 /*
- * Tests `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1, which have
- * neither IPoIB links nor network devices. No kernel resolves addresses, so an IP address is found
- * only if the test assigns it to uib1. The test acts as the helper process, and time is virtual.
+ * Tests `path get` on an instance with a fabric and two interfaces, uib0@h1 and uib1@h1. The
+ * interfaces have neither IPoIB links nor network devices, so no kernel resolves addresses. An IP
+ * address is found only if the test assigns it to uib1. The test acts as the helper process, and
+ * time is virtual.
  */
 
 struct rig {
@@ -256,8 +257,8 @@ static void test_path_get_resolves_and_then_asks_the_SA(void **state)
 }
 
 /*
- * The kernel resolves the address before the helper handles the request to resolve it. The refusal
- * that the helper then sends must not end the client's query.
+ * The kernel knows the address before the helper handles the request to resolve the address. The
+ * refusal that the helper then sends must not end the client's query.
  */
 static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **state)
 {
@@ -424,8 +425,8 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
 	/*
-	 * uib1 has the requested address, but is on a soft fabric, not on the link of this port. So
-	 * uib1 must not be taken as the owner of the address.
+	 * uib1 has the requested address, but is on a soft fabric, and the port of uib0 belongs to
+	 * none here. So uib1 must not be taken as the owner of the address.
 	 */
 	give_address(r);
 	send_to(r->peer, ADDRESS);

@@ -8,9 +8,10 @@
 #include "ctl_rig.h"
 
 /*
- * The instance's part of a reload: requests of clients, and requests of the supervisor, in each order in which they
- * can arrive. The instance accepts requests of the supervisor only if they come from its parent. So the tests run in
- * a child process, and use connections that the parent process has made.
+ * The instance's part of a reload: requests of clients, and requests of the supervisor, in each
+ * order in which they can arrive. The instance accepts requests of the supervisor only on
+ * connections whose peer (SO_PEERCRED) is its parent process. So the tests run in a child process,
+ * and use socket pairs that the parent process has made.
  */
 
 #define PAIRS 8
@@ -21,9 +22,8 @@ static int made[PAIRS][2]; /* made by the parent process; made[used] is the next
 static unsigned int used;
 
 /*
- * The test's ends of four connections to the instance. On @waits the supervisor waits for reloads
- * that clients request, and on @reports it reports outcomes; @first and @second belong to two
- * clients
+ * The test's ends of four connections to the instance. Two are the supervisor's: one to wait for
+ * reloads that clients request, and one to report outcomes. The other two belong to two clients
  */
 static int waits, reports, first, second;
 
@@ -83,8 +83,8 @@ static void reload(struct ctl_rig *r, int fd)
 }
 
 /*
- * Let the supervisor report the outcome of a reload. @asked: true if a client requested the reload, false if a signal
- * did
+ * Let the supervisor report the outcome of a reload. @asked: true if a client requested the reload,
+ * false if a signal did
  */
 static void done(struct ctl_rig *r, int fd, const char *outcome, bool asked)
 {
@@ -112,8 +112,8 @@ static void test_reload_is_answered_with_its_outcome(void **state)
 }
 
 /*
- * A client requests a reload while another reload runs. The running reload may already have read the file, so the
- * client must get the outcome of the next reload.
+ * A client requests a reload while another reload runs. The running reload may already have read
+ * the file, so the client must get the outcome of the next reload.
  */
 static void test_reload_during_another_one_gets_the_outcome_of_the_next(void **state)
 {
@@ -150,8 +150,8 @@ static void test_reload_between_an_outcome_and_the_next_await_is_answered(void *
 }
 
 /*
- * A client requests a reload while a reload that a signal has started is running. The client must not get the
- * outcome of this running reload.
+ * A client requests a reload while a reload that a signal has started is running. The client must
+ * not get the outcome of this running reload.
  */
 static void test_reload_during_one_of_a_signal_gets_the_outcome_of_its_own(void **state)
 {

@@ -171,7 +171,7 @@ static void test_words_may_be_cut_while_they_are_unique(void **state)
 	assert_null(cli_find(table, "verb", "shows"));
 }
 
-/* Run the command that the words @text name, as for `uipoib fabric ...` */
+/* Run the command that the words of @text name; its first word is the object, such as "fabric" */
 static int dispatch(const struct cli_cmd *c, const char *text)
 {
 	struct words *w = words(text);

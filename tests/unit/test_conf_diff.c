@@ -33,7 +33,8 @@ static void parse(struct conf *c, const char *text)
 }
 
 /*
- * Write the rows of @d to @out in their order, such as "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ".
+ * Write the rows of @d to @out in their order, each with a sign: + added, - removed, ~ replaced
+ * (with the changed keys), = kept. Example: "+uib0@h1 -uib0@h2 ~uib0@h3:mtu =uib0@h4 ".
  */
 static void print(char *out, size_t size, const struct conf_diff *d)
 {

@@ -290,8 +290,8 @@ static void test_H29_the_command_line_wins_over_the_file(void **state)
 }
 
 /*
- * An invalid secret must not be repeated in the error message, because more users can read the log
- * than the configuration file.
+ * No error message about a secret may repeat the secret, because more users can read the log than
+ * the configuration file.
  */
 static void test_a_message_does_not_repeat_a_secret(void **state)
 {
@@ -403,7 +403,7 @@ static void test_conf_refuses_what_inih_would_misread(void **state)
 
 /*
  * The message about an unknown key lists all keys of the section. Here the section has as many keys
- * as possible, all with the longest names, so the message must be cut to its buffer.
+ * as possible, all with the longest names, so the message must be cut to the size of its buffer.
  */
 static void test_conf_unknown_key_among_many_long_ones(void **state)
 {

@@ -327,8 +327,8 @@ static void test_pkt_check_bad_icrc_under_a_right_vcrc(void **state)
 }
 
 /*
- * crc_right() checks packets in one piece. Its result for the ICRC must not depend on whether the
- * VCRC is right, and its result for the VCRC must not depend on the ICRC.
+ * crc_right() checks packets whose octets are in one array. Its result for the ICRC must not depend
+ * on whether the VCRC is right, and its result for the VCRC must not depend on the ICRC.
  */
 static void test_crc_right_judges_each(void **state)
 {

@@ -10,8 +10,8 @@
 #include "util/prng.h"
 
 /*
- * Packets of equal length, all with a GRH or all without one. Their octets are random, except in header fields that
- * determine how CRCs are computed
+ * Packets of equal length, all with a GRH or all without one. Their octets are random, except in
+ * header fields that determine how CRCs are computed
  */
 struct group {
 	struct pkt_pool *pool;
@@ -134,8 +134,8 @@ static uint32_t octets(const struct pkt *p)
 }
 
 /*
- * Return the offset of a random octet, but not 1: octet 1 contains the LNH, and all packets of a sum have the same
- * LNH
+ * Return the offset of a random octet of a packet. It is never 1, because octet 1 contains the LNH,
+ * and all packets of a sum must have the same LNH
  */
 static uint32_t place(struct group *g)
 {
@@ -199,7 +199,10 @@ static void variant_field(struct group *g)
 {
 	struct pkt *p = g->p[prng_below(&g->r, g->n)];
 	uint32_t bth = ib_bth_off(pkt_hdr(p));
-	/* octets of VL and of reserved bits of the BTH, and, if there is a GRH, of TClass, FlowLabel and HopLmt */
+	/*
+	 * octets with the VL and with reserved bits of the BTH; the next three, which only a GRH
+	 * has, are octets of TClass, FlowLabel and HopLmt
+	 */
 	uint32_t at[] = { 0, bth + 4, IB_LRH_LEN + 1, IB_LRH_LEN + 3, IB_LRH_LEN + 7 };
 
 	damage(p, at[prng_below(&g->r, ib_lrh_has_grh(pkt_hdr(p)) ? 5 : 2)], 0x10);

@@ -51,7 +51,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Return the next entry as lines NAME=VALUE, in which a line end of a value is a '$'; "" if there is no entry */
+/*
+ * Return the journal's next entry as lines NAME=VALUE; a '$' stands for a line end in a value. ""
+ * if there is no entry
+ */
 static const char *entry(void)
 {
 	unsigned char buf[JOURNAL_ENTRY_MAX], *p = buf, *end;

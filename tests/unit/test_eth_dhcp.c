@@ -281,8 +281,8 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 			check_address(&h, mac);
 		else
 			/*
-			 * the interface writes no MAC into the reply to the forgotten client, just
-			 * as it does for an unknown client
+			 * the interface writes no MAC into the reply to the forgotten client, as
+			 * into any reply to an unknown client
 			 */
 			check_no_address(&h);
 	}
@@ -342,9 +342,10 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 
 /*
  * A request from the link has the broadcast flag although its client has an IP address; such a
- * client must clear the flag. The interface must clear it before the request reaches the server in
- * the TAP. The reason: systemd-networkd sets the flag even to renew its lease, but then accepts
- * only unicasts. It could not renew its lease at a server that obeys the flag, such as ISC's.
+ * client must clear the flag. The interface must clear it before the request reaches the server
+ * behind the TAP. The reason: systemd-networkd sets the flag even to renew its lease, but then
+ * accepts only unicasts. Without this help it could not renew its lease at a server that obeys the
+ * flag, such as ISC's.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {

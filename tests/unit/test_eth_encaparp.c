@@ -364,8 +364,8 @@ static void test_P27_reply_of_a_peer(void **state)
 }
 
 /*
- * A request of the peer asks for another host. The interface must learn the peer's values
- * nevertheless, because the draft allows any receiver to use them.
+ * A request of the peer asks for the address of another host. The interface must learn the peer's
+ * GID, QPN and Q_Key from it nevertheless, because the draft allows any receiver to use them.
  */
 static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state)
 {
@@ -386,7 +386,8 @@ static void test_P17_sender_of_a_request_for_another_host_is_learnt(void **state
 }
 
 /*
- * The target fields of a request may contain anything, so the interface must not learn from them.
+ * The target fields of a request, except the requested IP address, may contain anything, so the
+ * interface must learn nothing from them.
  */
 static void test_P26_target_of_a_request_is_not_learnt(void **state)
 {
@@ -502,7 +503,8 @@ static void test_P5_datagram_of_4092_octets_arrives(void **state)
  *	destination	ff02 + 0001 + ff00 + 0007 = 1fe0a
  *	length, type 58	0040 + 003a = 007a
  *	message		8700, target fe80 + 0202 + c903 + 0007 = 1c98c, in all 2508c
- *	option		0105 + 0002 + c903 + 0005 + 0048 + 8000 + 0b1b + fe80 + fe80 + 0002 + c903 + 0005 = 41b7c
+ *	option		0105 + 0002 + c903 + 0005 + 0048 + 8000 + 0b1b + fe80 + fe80 + 0002 + c903
+ *			+ 0005 = 41b7c
  *	sum		1c98a + 1fe0a + 007a + 2508c + 41b7c = a3416, folded 3420, inverted cbdf
  */
 static const uint8_t solicitation[] = {
@@ -544,8 +546,8 @@ static void test_P12_P14_P22_solicitation_is_the_octets_of_the_draft(void **stat
 }
 
 /*
- * Let a Neighbour Advertisement arrive that advertises @qkey as the peer's Q_Key. Its packet comes
- * from queue pair @qpn of the port with LID @lid
+ * Let a Neighbour Advertisement arrive that advertises @qkey as the peer's Q_Key. The advertisement
+ * comes from queue pair @qpn of the port with LID @lid
  */
 static void advertises(uint32_t qkey, unsigned int lid, uint32_t qpn)
 {
@@ -759,8 +761,8 @@ static void peer_asks_with(uint32_t qkey)
 /*
  * The Q_Key of the broadcast group changes. Packets to a peer that advertised a Q_Key of its own
  * must still have this Q_Key. Packets to a peer that advertised the group's old Q_Key must have the
- * group's new Q_Key. Bit 31 may be set or clear in both Q_Keys of the group (P14 allows this bit in
- * no other Q_Key).
+ * group's new Q_Key. Each of the two Q_Keys of the group may have bit 31 set or clear. (In other
+ * Q_Keys, clause P14 does not allow bit 31.)
  */
 static void test_P15_qkey_of_a_peer_when_that_of_the_group_changes(void **state)
 {
@@ -859,7 +861,7 @@ static void test_P25_reply_takes_the_path_to_SenderGID(void **state)
 	struct arp_pkt a;
 
 	begin();
-	rig_peer(&er.r, 9)->sl = 6; /* the sender of the packet */
+	rig_peer(&er.r, 9)->sl = 6; /* the path to another port, which the reply must not take */
 	sa_path_find(sa, &ask.sender.lladdr.gid)->sl = 4;
 	/* the peer asks for replies to another queue pair than the one from which it sends */
 	ask.sender.lladdr.qpn = 0x1234;

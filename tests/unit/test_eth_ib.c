@@ -205,7 +205,8 @@ static void test_no_room_for_one_more_neighbour(void **state)
 	begin();
 	while (ipoib_neigh_get(er.r.link, &a, er.r.s.now))
 		a.qpn++;
-	tx4(PEER_HW, er_ip_peer); /* the table contains the neighbour with QPN 0x77 */
+	/* the neighbour table is full, but it contains the neighbour with QPN 0x77 */
+	tx4(PEER_HW, er_ip_peer);
 	assert_int_equal(er.nsent, 1);
 	er_clear();
 	ib_tx(hw("\0\xf0\0\0\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"), ETH_P_IPV4,

@@ -69,7 +69,7 @@ static void test_R56_arp_passes_to_the_link(void **state)
 		 */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
 		{ ARP(REPLY, OWN_HW, OWN_IP, PEER_HW, PEER_IP), PEER_HW, ETH_P_ARP4 },
-		/* request whose target address has no meaning */
+		/* the target address has QP1, but the target address of a request has no meaning */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, QP1, PEER_IP), BCAST_HW, ETH_P_ARP4 },
 		/* announcements, RFC 5227 §3 */
 		{ ARP(REQUEST, OWN_HW, OWN_IP, NO_HW, OWN_IP), BCAST_HW, ETH_P_ARP4 },

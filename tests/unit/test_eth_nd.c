@@ -265,8 +265,8 @@ static void test_both_options_and_a_repeated_one(void **state)
 
 /*
  * A Neighbour Solicitation of duplicate address detection has the source :: and no address option
- * (RFC 4862 §5.4.2). A router solicitation can have the source ::, too, and then has no such
- * option. Both messages must pass unchanged.
+ * (RFC 4862 §5.4.2). A router solicitation can have the source ::, too, and then has no address
+ * option either. Both messages must pass unchanged.
  */
 static void test_duplicate_address_detection_passes(void **state)
 {
@@ -512,7 +512,7 @@ static void test_message_above_the_bound(void **state)
 
 /*
  * Packets that are not valid Neighbour Discovery must pass unchanged: messages whose hop limit is
- * not 255, because they have come through a router (RFC 4861), and other ICMPv6 messages.
+ * not 255, which shows that they have come through a router (RFC 4861), and other ICMPv6 messages.
  */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {

@@ -311,8 +311,8 @@ static void test_segments_whose_checksum_the_ca_makes(void **state)
 }
 
 /*
- * While segments wait for room, the CA is replaced: a CA that computes checksums by one that does
- * not, or vice versa.
+ * While segments wait for room, another CA takes the place of the CA. One of the two CAs computes
+ * checksums, the other does not. All segments must be sent with right checksums.
  */
 static void test_another_ca_while_segments_wait(void **state)
 {

@@ -7,9 +7,10 @@
 
 /*
  * profile = v6ib00: a Neighbour Solicitation of fe80::202:c903:0:5 for fe80::202:c903:0:7. By
- * draft-kashyap-ipoib-ipv6-over-ib-00 §7 the IB payload begins with the IPv6 header. The option is that of §5.1, with
- * values of the rig's interface: LID 5, no flags, QPN 0x48, Q_Key 0x80000b1b (which comes from the broadcast group),
- * the GID, and 4 octets of padding. The payload length is 24 (RFC 4861 §4.3) + 32 = 56.
+ * draft-kashyap-ipoib-ipv6-over-ib-00 §7 the IB payload begins with the IPv6 header. The option is
+ * that of §5.1, with values of the rig's interface: LID 5, no flags, QPN 0x48, Q_Key 0x80000b1b
+ * (which comes from the broadcast group), the GID, and 4 octets of padding. The payload length is
+ * 24 (RFC 4861 §4.3) + 32 = 56.
  *
  * The checksum is over these 16-bit words:
  * 	source		fe80 + 0202 + c903 + 0005 = 1c98a
@@ -296,7 +297,7 @@ static size_t redirect(const uint8_t mac[6], uint8_t option[ND_OPT_LINK_INFO])
 /*
  * The option of v6ib00 contains a LID, and the interface learns the LID of another node only from
  * the path to that node. Without this path, the Redirect must be sent without the option, as RFC
- * 4861 §4.5 allows. The receiver then sends a solicitation.
+ * 4861 §4.5 allows. The receiver of the Redirect then sends a solicitation to that node.
  */
 static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(void **state)
 {

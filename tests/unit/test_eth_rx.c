@@ -29,7 +29,7 @@ static void test_R34_unicast_with_and_without_grh(void **state)
 	check_frame(0, er.mac, PEER_MAC, 0x0800, b, n);
 	/*
 	 * The previous packet had a GRH and the same SLID and QPN. So the interface can identify
-	 * the sender of this packet, although it has no GRH.
+	 * the sender of this packet, although this packet has no GRH.
 	 */
 	er_rx_pkt(er_packet(ETH_P_IPV4, b, n), ER_PEER, ER_PEER_QPN, false, NULL);
 	check_frame(1, er.mac, PEER_MAC, 0x0800, b, n);
@@ -305,7 +305,10 @@ static void test_batch_is_coalesced(void **state)
 	er_fini();
 }
 
-/* Packets of octets that are no valid IP must be delivered, so that the kernel counts them. */
+/*
+ * Packets whose octets are no valid IP must be delivered nevertheless, so that the kernel counts
+ * them.
+ */
 static void test_garbage_is_delivered_as_it_is(void **state)
 {
 	uint8_t b[300];

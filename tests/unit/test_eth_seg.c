@@ -201,7 +201,7 @@ static void test_seg_refuses_what_does_not_fit(void **state)
 
 /*
  * Linux cuts a UDP super-frame into at most 128 datagrams, and a TCP super-frame into segments of
- * at least 8 octets. eth_seg must have the same limits.
+ * at least 8 octets. train_make() must have the same limits.
  */
 static void test_seg_makes_no_more_segments_than_linux_does(void **state)
 {

@@ -425,7 +425,8 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 	report3(TO_EX, 0, g1);
 	assert_int_equal(er.nsent, 0);
 	/*
-	 * until the join ends, the report must wait in the interface, not as a packet in the link
+	 * until the join ends, the interface itself must keep the report. If the interface had
+	 * passed it to the link, the link would count a held packet
 	 */
 	assert_int_equal(ipoib_link_stats(er.r.link)->tx_held, held);
 	er_run(NS_MSEC(100));
@@ -435,8 +436,8 @@ static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 }
 
 /*
- * Two groups that differ only in their scope have one MGID on the link. When this MGID is joined,
- * the reports of both groups must be sent.
+ * Two groups that differ only in their scope have one MGID on the link. As soon as the link has
+ * joined the group with this MGID, the reports of both groups must be sent.
  */
 static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 {

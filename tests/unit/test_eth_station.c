@@ -470,8 +470,8 @@ static void test_none_while_the_link_is_down(void **state)
 	talk(a);
 	assert_int_equal(er_drops(ETH_DROP_STATION_QP), 1);
 	/*
-	 * station b has a queue pair, so the interface passes its packet to the link; the link is
-	 * down and drops the packet
+	 * station b has a queue pair, so the interface passes the station's packet to the link; the
+	 * link is down and drops the packet
 	 */
 	talk(b);
 	assert_int_equal(ipoib_link_stats(er.r.link)->drops[IPOIB_DROP_LINK_DOWN], 1);
@@ -525,9 +525,9 @@ static void test_either_direction_keeps_it(void **state)
 }
 
 /*
- * While a packet of a station is held back, the station is removed, and a new station gets its
- * place in the table. The packet must be dropped, and not be sent by the queue pair of the new
- * station.
+ * While a packet of a station is held back, the station is removed, and a new station gets the
+ * removed station's place in the table. The packet must be dropped, and not be sent by the queue
+ * pair of the new station.
  */
 static void test_packet_of_a_station_that_went(void **state)
 {
@@ -731,8 +731,8 @@ static void test_I30_who_answers_stays_in_its_groups_and_who_does_not_is_out(voi
 }
 
 /*
- * The interface must query its own MAC only about groups that this MAC has reported and that are
- * not in the kernel's list.
+ * The interface must send queries to its own MAC only if this MAC has reported a group that is not
+ * in the kernel's list.
  */
 static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(void **state)
 {
@@ -741,9 +741,7 @@ static void test_I30_the_interface_is_asked_only_about_groups_it_does_not_list(v
 	sync4(&g1, 1);
 	er_run(NS_SEC(1000));
 	assert_int_equal(er.ngot, 0);
-	/*
-	 * a bridge reports this group with the interface's MAC, so it is not in the kernel's list
-	 */
+	/* a bridge reports group g2 with the interface's MAC, so g2 is not in the kernel's list */
 	report(er.mac, V2_REPORT, g2);
 	sync4(&g1, 1);
 	er_run(NS_SEC(124));

@@ -96,7 +96,7 @@ static void test_token_lookup_compares_all_bits(void **state)
 
 	er_init();
 	er_learn(ER_PEER, ER_PEER_QPN, mac);
-	/* each bit but the group bit (40) */
+	/* each bit but bit 40, which marks group addresses */
 	for (unsigned int bit = 0; bit < 48; bit++) {
 		uint8_t near[6];
 
@@ -191,7 +191,7 @@ static void test_destroy_gives_neighbours_and_groups_back(void **state)
 	assert_int_equal(n->refs, 1);
 	assert_true(n->has_token);
 	assert_memory_equal(n->token, mac, 6);
-	assert_int_equal(er.r.natt, 3); /* broadcast, 224.0.0.1, ff02::1 */
+	assert_int_equal(er.r.natt, 3); /* the broadcast group, 224.0.0.1 and ff02::1 */
 
 	eth_if_destroy(er.e);
 	er.e = NULL;

@@ -62,8 +62,8 @@ static void test_frame_shorter_than_its_header(void **state)
 }
 
 /*
- * IP packets of every length that is shorter than the length in their header must be dropped, and
- * also packets whose IP version does not fit their ethertype
+ * A packet that is shorter than its IP header says must be dropped, whatever its length is. So must
+ * a packet whose IP version does not fit its ethertype
  */
 static void test_ip_shorter_than_it_says(void **state)
 {
@@ -306,7 +306,9 @@ static void test_payload_is_not_copied(void **state)
 	er_fini();
 }
 
-/* The second fragment of a packet has no L4 header, so its octets must not be read as one. */
+/*
+ * The second fragment of a packet has no L4 header, so its octets must not be read as an L4 header.
+ */
 static void test_fragments_pass_as_they_are(void **state)
 {
 	uint8_t b[2100];

@@ -3,12 +3,14 @@
 
 /*
  * profile = v4mc01: tests the translation of packets from the TAP, octet by octet.
- * draft-kashyap-ipoib-ipv4-multicast-01 defines the MGIDs; the payload of a packet has the format of RFC 4391.
+ * draft-kashyap-ipoib-ipv4-multicast-01 defines the MGIDs; the payload of a packet has the format
+ * of RFC 4391.
  *
- * The array below is an ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets (RFC 4391 §6);
- * hardware type 32, protocol 0x0800, lengths 20 and 4, operation 1 (§9.1.1); the sender's address, which is a
- * reserved octet, QPN 0x48 and GID fe80::2:c903:0:5; the sender's IP address; 20 octets without meaning; the
- * requested IP address. It is sent to all hosts (§3.3): FF12::255.255.255.255.
+ * The array below is an ARP request of 10.4.0.5 for 10.4.0.7: ethertype and two reserved octets
+ * (RFC 4391 §6); hardware type 32, protocol 0x0800, lengths 20 and 4, operation 1 (RFC 4391
+ * §9.1.1); the sender's address, which is a reserved octet, QPN 0x48 and GID fe80::2:c903:0:5; the
+ * sender's IP address; 20 octets without meaning; the requested IP address. The request is sent to
+ * all hosts, with the MGID FF12::255.255.255.255 (§3.3 of the draft).
  */
 static const uint8_t request[] = {
 	0x08, 0x06, 0x00, 0x00, /* IPoIB */
@@ -22,11 +24,11 @@ static const uint8_t request[] = {
 };
 
 /*
- * UDP from 10.4.0.5 port 5000 to 225.1.1.1 port 5000, TTL 1, with 4 octets of data. IP length 20 + 8 + 4 = 0x20.
- * Header checksum: 4500 + 0020 + 0111 + 0a04 + 0005 + e101 + 0101 = 1323c, folded 323d, inverted cdc2. UDP checksum:
- * pseudo header 0a04 + 0005 + e101 + 0101 + 0011 + 000c = ec28, UDP 1388 + 1388 + 000c = 271c, data 6461 + 7461 =
- * d8c2, sum 1ec06, folded ec07, inverted 13f8. The destination is FF12::225.1.1.1 (§3.3), with all 32 bits of the IP
- * address.
+ * UDP from 10.4.0.5 port 5000 to 225.1.1.1 port 5000, TTL 1, with 4 octets of data. IP length 20 +
+ * 8 + 4 = 0x20. Header checksum: 4500 + 0020 + 0111 + 0a04 + 0005 + e101 + 0101 = 1323c, folded
+ * 323d, inverted cdc2. UDP checksum: pseudo header 0a04 + 0005 + e101 + 0101 + 0011 + 000c = ec28,
+ * UDP 1388 + 1388 + 000c = 271c, data 6461 + 7461 = d8c2, sum 1ec06, folded ec07, inverted 13f8.
+ * The MGID is FF12::225.1.1.1, which contains all 32 bits of the IP address (§3.3 of the draft).
  */
 static const uint8_t datagram[] = {
 	0x08, 0x00, 0x00, 0x00, /* IPoIB */
@@ -89,7 +91,7 @@ static void test_M8_M17_arp_request_goes_to_the_broadcast_group(void **state)
 	end();
 }
 
-/* The limited broadcast and directed broadcasts must be sent to one group. */
+/* The limited broadcast and directed broadcasts must both be sent to the broadcast group. */
 static void test_M8_every_broadcast_goes_to_the_broadcast_group(void **state)
 {
 	static const uint8_t dst[2][4] = { { 255, 255, 255, 255 }, { 10, 4, 0, 255 } };
@@ -117,9 +119,9 @@ static void test_M9_M17_M21_multicast_goes_to_its_group(void **state)
 }
 
 /*
- * The group of the datagram does not exist. The datagram must be sent to the MLID of 224.0.0.1,
- * which always exists because the kernel is always a member. The MGID in the GRH must still be that
- * of the datagram's group.
+ * The group 225.1.1.1 of the datagram does not exist at the SA. The datagram must be sent to the
+ * MLID of 224.0.0.1, which always exists because the kernel is always a member. The MGID in the GRH
+ * must still be that of the datagram's group.
  */
 static void test_M22_multicast_to_an_absent_group(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests packets that enter the fabric at external ends: packets with forged source LIDs, and loops
- * that lead through other fabrics.
+ * Tests packets that enter the fabric at external ends: packets with forged source LIDs, and
+ * packets on loops that lead through other fabrics.
  */
 #include "check.h"
 
@@ -166,8 +166,8 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 }
 
 /*
- * Two fabrics are joined by several links. A packet is allowed to enter by another of these links
- * than the link to which the LFTs route its source LID.
+ * Several links can join two fabrics. A packet may enter by any of these links, even if the LFTs
+ * route its source LID to another one.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
 {

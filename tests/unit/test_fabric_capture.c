@@ -133,7 +133,7 @@ static void test_I33_sample_packet_without_crcs_gets_them(void **state)
 	struct pkt *p;
 
 	assert_int_equal(pkt_from_wire(&p, r.pool, sample, sizeof(sample)), 0);
-	assert_int_equal(p->tail_len, 8); /* two octets of pad */
+	assert_int_equal(p->tail_len, 8); /* two pad octets, ICRC and VCRC */
 	crc_pkt_pad(p); /* remove the CRCs, as on a link without CRCs */
 	assert_int_equal(fabric_pkt_to_wire(p, buf, sizeof(buf)), sizeof(sample));
 	assert_memory_equal(buf, sample, sizeof(sample));
@@ -188,7 +188,7 @@ static void test_pcap_octets(void **state)
 	assert_int_equal(capture_stats(c)->packets, 1);
 	assert_int_equal(capture_stats(c)->octets, file.len);
 	capture_destroy(c);
-	send_sample(1); /* the capture is closed, so nothing is written */
+	send_sample(1); /* the capture has ended, so nothing may be written */
 	assert_int_equal(file.len, 24 + 32 + n);
 }
 
@@ -244,7 +244,8 @@ static void test_pcapng_names_the_ports(void **state)
 }
 
 /*
- * Return the value of an option, and its length in *ret_len. NULL: there is no such option before @end
+ * Return the value of the option @code among the pcapng options from @p to @end, and store its
+ * length in *ret_len. NULL: there is no such option
  */
 static const uint8_t *option(const uint8_t *p, const uint8_t *end, uint16_t code, size_t *ret_len)
 {
@@ -269,8 +270,8 @@ static void check_text(const uint8_t *p, const uint8_t *end, uint16_t code, cons
 }
 
 /*
- * A packet that comes from a source other than a link must be recorded with its pad octets and
- * CRCs, its direction, and a comment.
+ * capture_packet() must record a packet that no link of a fabric carries. The record must have pad
+ * octets and CRCs, the direction of the packet, and a comment.
  */
 static void test_packets_of_a_source(void **state)
 {
@@ -489,7 +490,8 @@ static int discard(void *ctx, const void *data, size_t len)
 }
 
 /*
- * Return the CPU time, in seconds, for adding the end ports of @n CAs to a new capture @rounds times
+ * Return the CPU time, in seconds, for adding the end ports of @n CAs to a new capture @rounds
+ * times
  */
 static double cpu_of_end_ports(unsigned int n, unsigned int rounds)
 {

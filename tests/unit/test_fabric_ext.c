@@ -68,7 +68,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Set PortInfo of port s1/5 by an SMP that enters at the end @from of another port */
+/* Set the PortInfo of port s1/5 by an SMP that enters at @from, the external end at another port */
 static void set_port_info(struct rig_end *from, uint8_t state, uint8_t phys)
 {
 	uint8_t data[64];
@@ -96,8 +96,7 @@ static void test_a_link_that_is_set_down_is_not_wanted(void **state)
 	assert_int_equal(fabric_link_set(rig_port(&r, "s1/5"), true, r.now), 0);
 	assert_string_equal(o.said, "-+");
 	/*
-	 * Set(PortInfo) alone does not bring the link up. The link must come up when the end gets
-	 * carrier.
+	 * fabric_link_set() only enables the link. The link must come up when the end gets carrier.
 	 */
 	assert_int_equal(fabric_link_state(o.end), FABRIC_LINK_DOWN);
 	fabric_ext_carrier(o.end, true, r.now);
@@ -339,8 +338,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end that declares that it accepts trains must get trains. If a device on the way examines each
- * packet, trains must be cut before this device.
+ * An end whose ops declare that it accepts trains must get trains. If a capture on the way records
+ * each packet, trains must be cut before it.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {

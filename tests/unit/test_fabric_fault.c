@@ -534,7 +534,8 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	fault("stall");
 	send_n(5, 0);
 	send_smps(3);
-	assert_int_equal(out->n, 3); /* the three SMPs: VL15 has no credits that could run out */
+	/* the three SMPs; a stall does not stop VL15, which has no credits that could run out */
+	assert_int_equal(out->n, 3);
 	assert_int_equal(info().held, 5);
 	assert_true(fabric_send_queue(p).stalled);
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
@@ -552,7 +553,7 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_int_equal(fabric_fault_del(r.f, id, r.now), 0);
 	rig_settle(&r);
 	assert_int_equal(out->n, 3 + 7);
-	assert_int_equal(psn(out->got[3]), 0); /* in order */
+	assert_int_equal(psn(out->got[3]), 0); /* the stalled packets must come out in order */
 	assert_int_equal(fabric_send_queue(p).waiting, 0);
 	assert_int_equal(fabric_send_queue(p).sent, 7);
 	assert_int_equal(fabric_queued(r.f), 0);

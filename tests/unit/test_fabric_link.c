@@ -292,7 +292,8 @@ static void test_queued_packets_are_lost_with_the_link(void **state)
 	for (unsigned int i = 0; i < 10; i++)
 		p[i] = rig_make(&r, &s);
 	fabric_ext_rx(in->end, p, 10, r.now);
-	fabric_ext_carrier(in->end, false, r.now); /* the packets are not processed yet */
+	/* the fabric has not processed the ten packets yet */
+	fabric_ext_carrier(in->end, false, r.now);
 	rig_settle(&r);
 	assert_int_equal(out->n, 0);
 	assert_int_equal(fabric_stats(r.f)->drops[FABRIC_DROP_LINK_DOWN], 10);
@@ -451,7 +452,10 @@ static void test_forwarding_loop_ends_in_xmit_discards(void **state)
 				 rig_np(&r, "s2/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME] +
 				 rig_np(&r, "s3/1")->cnt.xmit_by_reason[NODE_XMIT_LIFETIME],
 			 1);
-	/* 63 of the hops are on the triangle, so each switch has sent the packet 21 times */
+	/*
+	 * the packet has gone round the triangle on 63 of its hops, so each of the three switches
+	 * has sent it 21 times
+	 */
 	assert_int_equal(rig_np(&r, "s1/1")->cnt.xmit_pkts, 21);
 }
 

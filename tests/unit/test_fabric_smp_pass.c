@@ -3,7 +3,8 @@
  * Tests SMPs whose directed route leads through a switch or ends at it. If the packet of an SMP has
  * no CRCs, the switch forwards the SMP, or sends its own answer, in the same packet. Otherwise the
  * switch makes a new packet. Two equal switches get the same random SMPs, one switch in packets
- * with CRCs, the other in packets without CRCs. The packets that leave their ports must not differ.
+ * with CRCs, the other in packets without CRCs. The packets that leave the two switches must not
+ * differ.
  */
 #include "check.h"
 
@@ -62,8 +63,8 @@ static uint8_t one_of(struct prng *rnd, const uint8_t *v, unsigned int n)
 }
 
 /*
- * Write an SMP in which most hop pointers are inside the route and most ports exist, but other
- * values occur, too.
+ * Write a random SMP. In most cases its hop pointer is inside the route, and most ports of its path
+ * exist, but other values occur, too.
  */
 static void random_smp(struct prng *rnd, uint8_t mad[256])
 {

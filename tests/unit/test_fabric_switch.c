@@ -258,8 +258,8 @@ static void test_I11_port_0_counts_its_groups(void **state)
 }
 
 /*
- * The MFT entry contains all ports, also port 70, whose bit is in the second 64-bit word of the
- * entry. Each port with a link, except the ingress port, must send one copy of each packet.
+ * The MFT entry contains all ports, among them port 70, whose bit is in the second 64-bit word of
+ * the entry. Each port with a link, except the ingress port, must send one copy of each packet.
  */
 static void test_I11_every_member_gets_one_copy(void **state)
 {
@@ -343,7 +343,7 @@ static void test_I2_lid_routed_smps(void **state)
 	rig_np(&r, "s/0")->pi.lid = 0x42;
 	rig_sw(&r, "s")->sw->lft[0x42] = 0;
 	rig_send(e1, &(struct rig_pkt){ .slid = LID(1), .dlid = 0x42, .vl = 15, .mad = mad });
-	/* the LFT entry of LID 0x42 leads to port 0 of the switch, so its SMA has answered */
+	/* the LFT entry of LID 0x42 leads to port 0, so the switch's own SMA has answered */
 	assert_int_equal(e1->n, 1);
 	rig_mad_of(e1->got[0], mad);
 	assert_int_equal(mad[3], MAD_METHOD_GET_RESP);
@@ -391,7 +391,7 @@ static void test_I12_sltovl_by_ingress_and_egress(void **state)
 	send1(p);
 	assert_int_equal(e2->got[0]->vl, 3);
 	assert_int_equal(e2->got[0]->hdr[e2->got[0]->head] >> 4, 3);
-	/* the switch has changed the VL, so it must also have corrected the VCRC */
+	/* the switch has changed the VL of the packet, so it must also have corrected the VCRC */
 	assert_int_equal(crc_pkt_check(e2->got[0]), CRC_OK);
 	assert_int_equal(e3->got[0]->vl, 1);
 	assert_int_equal(crc_pkt_check(e3->got[0]), CRC_OK);
@@ -473,7 +473,7 @@ static void test_I7_enforcement_in(void **state)
 	send1(p);
 	assert_int_equal(e2->n, 1); /* enforcement is off */
 	rig_np(&r, "s/1")->pi.part_enforce_in = true;
-	send1(p); /* the P_Key is not in the table of port 1, so the packet is dropped */
+	send1(p); /* the P_Key is not in the table of port 1, so the packet must be dropped */
 	p.pkey = 0x0007;
 	send1(p);
 	assert_int_equal(e2->n, 1);
@@ -485,7 +485,8 @@ static void test_I7_enforcement_in(void **state)
 	p.pkey = 0x0001;
 	send1(p);
 	p.pkey = 0x0002;
-	send1(p); /* port 1 is a limited member of partition 2, and the P_Key is limited, too */
+	/* both P_Keys are limited; at the ingress port, only the low 15 bits must match */
+	send1(p);
 	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the trace events that describe the way of a packet through the fabric. Packets that do not
- * match the filter must not be traced.
+ * Tests the trace events that describe the way of a packet through the fabric. Packets for which
+ * the filter match() returns false must not be traced.
  */
 #include "check.h"
 
@@ -152,7 +152,7 @@ static void test_discards_have_their_reason(void **state)
 	uint16_t to = rig_lid(&r, "h2/1");
 
 	trace(0, to);
-	send_to(to, 0x777, NULL); /* no QP of the receiver has this number */
+	send_to(to, 0x777, NULL); /* no QP of h2 has the number 0x777 */
 	check(3, FABRIC_TRACE_DISCARDED, "h2", 1, 0);
 	assert_int_equal(seen[3].hca_drop, HCA_DROP_QPN);
 	assert_int_equal(seen[3].drop, -1);

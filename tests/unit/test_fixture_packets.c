@@ -16,8 +16,8 @@
 #include "world/ip.h"
 
 /*
- * Tests, for whole packets, which kind of message is recognized, the offsets of the fields, and the
- * description that is written
+ * Tests, on whole packets, what the fixtures contain for a packet: the kind of message, the offsets
+ * of its fields, and its description
  */
 
 #define PEER_QPN 0x112233
@@ -258,7 +258,7 @@ static void test_ibarp(void **state)
 	IS_OCTETS(s, "IBARP", "TargetProtocolAddress", 0, IP_B, 4);
 }
 
-/* Return a packet with a Neighbour Solicitation, and with the option @opt if @opt_len is not 0 */
+/* Return a packet with a Neighbour Solicitation, which has the option @opt if @opt_len is not 0 */
 static const struct seen *solicitation(struct rig *r, const uint8_t *src, const uint8_t *dst,
 				       const void *opt, size_t opt_len)
 {
@@ -311,7 +311,7 @@ static void test_other_options(void **state)
 		opt[] = {
 			3, 4,	 64, 0xc0,     0,  0, 0, 9, 0, 0, 0, 8,	 0, 0, 0,
 			0, 0xfd, 7,  [32] = 5, 1,  0, 0, 0, 0, 8, 0, 14, 1, 1, 2,
-			3, 4,	 5,  6,	       25, 1, 7, 7, 7, 7, 7, 7,	 1, 2 /* Length reaches beyond the packet */
+			3, 4,	 5,  6,	       25, 1, 7, 7, 7, 7, 7, 7,	 1, 2 /* Length too large */
 		};
 	const struct seen *s = solicitation(*state, IP6_A, IP6_GROUP, opt, sizeof(opt));
 

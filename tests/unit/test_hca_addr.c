@@ -147,7 +147,7 @@ static void test_I7_R44_pkey_full_and_limited_matrix(void **state)
 
 /*
  * The P_Key table of the port has the packet's P_Key, but not at the index that the queue pair
- * uses.
+ * uses. The packet must be dropped.
  */
 static void test_R44_pkey_is_compared_with_the_qps_entry(void **state)
 {

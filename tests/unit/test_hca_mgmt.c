@@ -403,8 +403,8 @@ static void own_sa_recv(void *ctx, const struct mad_addr *from, const void *mad,
 }
 
 /*
- * An SA sends an answer of 1000 segments to an interface on its own port. The segments must be sent
- * in many runs of the timers, so that other timers run in between.
+ * An SA sends an answer of 1000 segments to an interface on the SA's own port. The segments must be
+ * sent in many runs of the timers, so that other timers run in between.
  */
 static void test_rmpp_to_an_own_lid_takes_many_runs_of_the_timers(void **state)
 {
@@ -468,8 +468,8 @@ static void test_mads_to_others_go_out_and_are_counted(void **state)
 }
 
 /*
- * The port is a limited member. The packet must have the limited P_Key, which is in the port's
- * table, whether the sender gives the limited or the full P_Key.
+ * The port is a limited member of the default partition. The packet must have the limited P_Key,
+ * which is in the port's table, whether the sender gives the limited or the full P_Key.
  */
 static void test_I7_limited_members_send_gmps(void **state)
 {

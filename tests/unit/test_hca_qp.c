@@ -244,8 +244,8 @@ static void destroy_both(struct rig *r, struct hca_qp *qp)
 }
 
 /*
- * Two QPs get a packet. In the notification for the first QP both QPs are destroyed, although the
- * second QP is still in the list of QPs to notify.
+ * Two QPs get a packet. The receiver that is notified for the first QP destroys both QPs, although
+ * the second QP is still in the list of QPs to notify. Nothing may use a destroyed QP.
  */
 static void test_ready_may_destroy_qps(void **state)
 {
@@ -301,7 +301,7 @@ static void test_I9_attaching_twice_needs_detaching_twice(void **state)
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), -ENOENT);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
 	assert_int_equal(hca_attach(qp, &mgid, RIG_MLID), 0);
-	/* the QP is attached twice, but must get only one copy */
+	/* the QP is attached to the group twice, but must get only one copy of the packet */
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);
 	assert_int_equal(hca_detach(qp, &mgid, RIG_MLID), 0);
 	pkt_free(rig_expect_rx(r, 1, rig_pkt(r, &h, 4), qp).pkt);

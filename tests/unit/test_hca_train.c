@@ -253,8 +253,8 @@ static void test_receive_ring_holds_packets(void **state)
 }
 
 /*
- * There are not enough descriptors to cut the whole train. The packets without a descriptor must be
- * lost and counted.
+ * The pool has not enough descriptors to cut the whole train into packets. The packets without a
+ * descriptor must be dropped and counted.
  */
 static void test_no_descriptors(void **state)
 {

@@ -11,8 +11,8 @@
 #define QPN 0x48
 
 /*
- * A packet has the flag for a partial checksum. The HCA must keep the flag, because the receiver
- * then completes the checksum.
+ * A packet has the flag for a partial checksum. The HCA must keep the flag, so that the receiver
+ * knows that the checksum is still partial.
  */
 static void test_partial_checksum_flag_is_kept(void **state)
 {
@@ -256,8 +256,9 @@ static void test_I8_looped_packets_are_checked(void **state)
 	assert_int_equal(hca_poll(b, &wc, 1), 0);
 	assert_int_equal(r->nout, 0);
 	/*
-	 * The violation counters and traps of PortInfo are for packets from the link. These packets
-	 * came from the HCA itself, so the counters must not change.
+	 * The P_Key and Q_Key violation counters in PortInfo, and the traps about violations, are
+	 * for packets from the link. These packets came from the HCA itself, so the counters must
+	 * not change.
 	 */
 	assert_int_equal(rig_port(r, 1)->pi.qkey_violations, 0);
 	assert_int_equal(rig_port(r, 1)->pi.pkey_violations, 0);

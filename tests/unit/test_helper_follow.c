@@ -200,8 +200,9 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 	assert_true(netns_same(d.fd, fd));
 	close_files(&d);
 	/*
-	 * Another host of the replaced namespace asks later, and still gives the number of the old
-	 * namespace. This host must get the new namespace, too.
+	 * Another host that was in the replaced namespace sends its request later. The request
+	 * still has .gen 1, the number of the old namespace. This host must get the new namespace,
+	 * too.
 	 */
 	t.gen = 1;
 	d = follow_ask_new(&t);
@@ -240,9 +241,9 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 }
 
 /*
- * When a namespace is replaced, the helper leaves the old namespace for all hosts that have opened
- * it. So the helper must leave the old namespace only if each of these hosts has opened the
- * namespace by a name that can be followed.
+ * When a namespace is replaced, the helper gives the old one up for all hosts that have opened it.
+ * So the helper may do this only if each of these hosts has opened the namespace by a name that can
+ * be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {
@@ -257,7 +258,10 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 	follow_make(&t);
 	assert_int_equal(netdev_ns_open(t.h, t.spec.path, &ns, &info), 0);
 	assert_int_equal(ns, t.ns);
-	/* this path is the file of the name by which the namespace was opened before */
+	/*
+	 * this path is the file in /run/netns for which t.name stands, so it opens the same
+	 * namespace
+	 */
 	assert_true(info.follows);
 	assert_int_equal(netns_open(&t.spec, &fd), 0);
 	snprintf(name, sizeof(name), "/tmp/uipoib-test-l%d", (int)getpid());

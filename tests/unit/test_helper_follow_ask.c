@@ -6,8 +6,9 @@
 #include "check.h"
 
 /*
- * From @now on, answer each question that @f asks the helper with the namespace number @gen, until
- * the next question is due at @until or later. Returns the number of questions.
+ * Act as the helper from @now on: give @gen, the number of a namespace, as the answer to each
+ * question of @f. End when the next question is due at @until or later. Returns the number of
+ * questions.
  */
 static unsigned int ask_until(struct follow *f, ns_t now, ns_t until, int gen)
 {
@@ -51,7 +52,7 @@ static void test_follow_has_one_question_at_a_time(void **state)
 	assert_true(follow_next(&f) == NS_NEVER);
 	/*
 	 * An event came after the question was sent, so the answer may be older than the event. So
-	 * @f must ask the question again.
+	 * the question must be asked again.
 	 */
 	assert_int_equal(follow_answered(&f, 1, NS_SEC(1)), 0);
 	assert_in_range(follow_next(&f), NS_SEC(1), NS_SEC(2));
@@ -69,7 +70,7 @@ static void test_follow_namespace_is_lost_and_comes(void **state)
 	assert_false(f.present);
 	/*
 	 * `ip netns add` makes a file, and later mounts the namespace on this file. The mount
-	 * raises no inotify event, so @f must repeat the question without an event.
+	 * raises no inotify event, so the question must be repeated without an event.
 	 */
 	follow_asked(&f);
 	assert_int_equal(follow_answered(&f, 0, NS_SEC(2)), 0);

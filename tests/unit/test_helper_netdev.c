@@ -78,7 +78,8 @@ static void on_event(const struct rtnl_event *ev, void *arg)
 }
 
 /*
- * Read the kernel's events from the descriptor that the helper has passed, until *@counter is not 0.
+ * Read the kernel's events from the descriptor that the helper has passed, until *@counter is not
+ * 0.
  */
 static void await(struct host *t, struct seen *s, const unsigned int *counter)
 {

@@ -17,8 +17,8 @@
 /*
  * Tests the device files of RDMA ports: which files a helper makes after netdev_helper_seal() at
  * the request of a main process that an attacker may control. In place of the kernel's /sys, this
- * process and its helpers see a tmpfs with a device fake0, which has uverbs7 and umad3 with the
- * device numbers of /dev/null and /dev/zero.
+ * process and its helpers see a tmpfs. It has one RDMA device, fake0, whose files uverbs7 and umad3
+ * have the device numbers of /dev/null and /dev/zero.
  */
 
 static bool have_sys;

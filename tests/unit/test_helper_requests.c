@@ -82,8 +82,8 @@ static void test_helper_survives_malformed_requests(void **state)
 	(void)state;
 	host_make(&t);
 	sock = netdev_helper_fd(t.h);
-	for (size_t len = 1; len < sizeof(req);
-	     len += sizeof(req) / 40) /* the socket has no room for more */
+	/* about 40 lengths only, because the socket has no room for more requests */
+	for (size_t len = 1; len < sizeof(req); len += sizeof(req) / 40)
 		assert_int_equal(send(sock, &req, len, 0), len);
 	assert_int_equal(fdpass_send(sock, &req, sizeof(req), &null, 1), 0);
 	env_wait(sock, POLLIN);
@@ -120,7 +120,7 @@ static void test_helper_ns_handles_are_counted(void **state)
 	assert_int_equal(a, b);
 	assert_int_equal(netdev_ns_create(h, &c), 0);
 	assert_int_not_equal(a, c);
-	/* @a is the namespace of this process */
+	/* a is the number of the namespace of this process */
 	snprintf(spec, sizeof(spec), "pid:%d", (int)getpid());
 	assert_int_equal(netdev_ns_open(h, spec, &b, &info), 0);
 	assert_int_equal(a, b);
@@ -339,7 +339,8 @@ static void test_helper_gone_is_an_error_not_a_signal(void **state)
 	assert_int_equal(netdev_helper_start(0, &h), 0);
 	p.fd = netdev_helper_fd(h);
 	assert_int_equal(poll(&p, 1, 0), 0);
-	assert_int_equal(shutdown(p.fd, SHUT_WR), 0); /* the helper exits when its socket ends */
+	/* the helper exits when it reads end of file from its socket */
+	assert_int_equal(shutdown(p.fd, SHUT_WR), 0);
 	env_wait(p.fd, POLLIN);
 	assert_int_equal(netdev_ns_create(h, &ns), -EPIPE);
 	assert_int_equal(netdev_helper_refused(h), NETDEV_REFUSED_HELPER);

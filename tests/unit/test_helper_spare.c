@@ -150,7 +150,7 @@ static void test_spare_tap_of_nobody_is_refused(void **state)
 }
 
 /*
- * A host learns late that its namespace was created again, and asks a second time to place a TAP.
+ * A host learns late that its namespace was created again, and asks a second time to place its TAP.
  * The TAP is already in the new namespace, and must stay there with its name.
  */
 static void test_spare_tap_that_is_placed_keeps_its_name(void **state)

@@ -278,9 +278,9 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 }
 
 /*
- * The helper must have a writer only if a TAP can get a secret after netdev_helper_seal(). Here
- * this is only a spare TAP that was made for a secret: the other TAPs have their secret already and
- * stay in their namespace, or never get one.
+ * The helper must have a writer only if a TAP can get a secret after netdev_helper_seal(). Of the
+ * three TAPs here, only the last one can: it is a spare TAP that was made for a secret. The first
+ * has its secret already and stays in its namespace; the second never gets one.
  */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {
@@ -304,8 +304,8 @@ static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(voi
 }
 
 /*
- * If a namespace was also opened by a name that cannot be followed, the helper never leaves this
- * namespace. So the TAPs stay in the namespace, and no writer is needed.
+ * If a namespace was also opened by a name that cannot be followed, the helper never gives this
+ * namespace up for a new one. So the TAPs stay in the namespace, and no writer is needed.
  */
 static void test_stable_writer_is_not_made_for_a_namespace_that_is_not_followed(void **state)
 {

@@ -230,7 +230,10 @@ static void test_ibsim_clients_of_a_port_are_limited(void **state)
 	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	assert_int_equal(ibsim_rig_try_connect(r, 101, "Hca2/2", false), IBSIM_PORT_CLIENTS_MAX);
 	ibsim_srv_gone(r->srv, 3, "test", r->n.now);
-	/* the old client's socket still exists, so there is no room for a new client */
+	/*
+	 * the server has not closed the socket of the old client yet, so there is no room for a new
+	 * client
+	 */
 	assert_int_equal(ibsim_rig_try_connect(r, 100, "", false), -1);
 	ibsim_rig_run(r, 0);
 	assert_int_equal(ibsim_rig_connect(r, 100), 3);

@@ -219,7 +219,7 @@ static void test_ibsim_open_requests_are_bounded(void **state)
 	assert_int_equal(ibsim_rig_got(r, a)->status, IBSIM_STATUS_TIMEOUT);
 	assert_int_equal(mad_tid(ibsim_rig_got(r, a)->mad), 5000);
 	assert_int_equal(stats(r)->drop_open, 1);
-	ask(r, b, 1); /* another client is not affected */
+	ask(r, b, 1); /* the limit of client a must not affect client b */
 	ibsim_rig_answer(r, 0);
 	assert_int_equal(ibsim_rig_got(r, b)->status, 0);
 	assert_true(ibsim_srv_client(r->srv, a, &s));
@@ -381,8 +381,8 @@ static void test_ibsim_requests_without_an_sm(void **state)
 
 /*
  * libumad2sim aborts when it gets a MAD of a class that its program has not registered. ibsim does
- * not see registrations. The first SMP of an SM shows that the SM has registered its classes, so the
- * SM must get no MADs before it has sent an SMP.
+ * not see registrations. The first SMP of an SM shows that the SM has registered its classes, so
+ * the SM must get no MADs before it has sent an SMP.
  */
 static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 {
@@ -400,7 +400,7 @@ static void test_ibsim_an_sm_gets_nothing_before_its_first_smp(void **state)
 	assert_int_equal(r->nout, 1);
 }
 
-/* MADs of classes for which no SM registers must be dropped. */
+/* MADs of classes that no SM registers must be dropped. */
 static void test_ibsim_other_classes_are_nobodys(void **state)
 {
 	struct ibsim_rig *r = *state;
@@ -673,8 +673,8 @@ static void test_ibsim_a_cut_table_does_not_look_whole(void **state)
 }
 
 /*
- * An SM must get no ACKs, because OpenSM would take an ACK for a repeated query and answer it
- * again, and so on.
+ * An SM must get no ACKs, because OpenSM would take an ACK for a repetition of the query. It would
+ * answer the query again, the answer would cause another ACK, and so on.
  */
 static void test_ibsim_an_sm_gets_no_acks(void **state)
 {

@@ -211,7 +211,8 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	memset(table, 0, sizeof(table));
 	update(&k);
 	/*
-	 * Only P_Keys that appear are limited in rate. P_Keys that disappear are reported at once.
+	 * The number of reports in a time is limited only for P_Keys that appear. P_Keys that
+	 * disappear are reported at once.
 	 */
 	assert_int_equal(nlog, TABLE);
 	ifc_pkeys_stop(&k);

@@ -215,8 +215,9 @@ static void test_reset_and_new_keys_are_for_all_queue_pairs(void **state)
 }
 
 /*
- * A packet arrives before a queue pair is armed, so the queue pair is put into a list for polling.
- * Closing the queue pair must remove it from this list.
+ * A packet arrives before a station's queue pair is armed, so the queue pair is put into the list
+ * of queue pairs to poll. When the station is closed, its queue pair must be removed from this
+ * list.
  */
 static void test_ready_queue_pairs_are_noted_and_forgotten(void **state)
 {

@@ -203,7 +203,7 @@ static void test_H30_a_tap_that_the_helper_lost_is_lost(void **state)
 
 /*
  * The instance is stopping, and leaves all groups. No interface may get a TAP now, because an
- * interface with a TAP joins its group.
+ * interface that gets a TAP joins its broadcast group.
  */
 static void test_H30_no_interface_gets_a_tap_after_a_stop_began(void **state)
 {

@@ -54,8 +54,8 @@ static unsigned int asked_for(int kernel)
 }
 
 /*
- * Events were lost, and the kernel refuses the list of links for want of memory. The host must ask
- * for the list again.
+ * Events of the kernel were lost, so the host asks the kernel for the list of links, but the kernel
+ * has no memory for an answer. The host must ask for the list again.
  */
 static void test_host_whose_events_fail_asks_for_its_links_again(void **state)
 {

@@ -224,9 +224,9 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 }
 
 /*
- * The LID has changed, and with it a link-local address, but the helper's queue of jobs is full.
- * When the queue has room, the last MTU must be sent first, and then the old address must be
- * deleted.
+ * The LID of the port has changed, and with it the link-local address that contains the LID, but
+ * the helper's queue of jobs is full. When the queue has room, the last MTU must be sent first, and
+ * then the old address must be deleted.
  */
 static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
 {
@@ -277,8 +277,9 @@ static void test_iface_net_nothing_waits_for_ever_for_an_address_to_be_deleted(v
 }
 
 /*
- * A stable identifier cannot be written, so the helper refuses the TAP each time. The requests must
- * become rarer, because the TAP appears and disappears with each request.
+ * The secret of a stable interface identifier cannot be written, so the helper refuses each request
+ * to bring back the TAP. The requests must become rarer, because the TAP appears and disappears
+ * with each request.
  */
 static void test_iface_net_a_tap_that_is_refused_is_asked_for_less_and_less_often(void **state)
 {

@@ -20,9 +20,10 @@
 
 /*
  * `uipoib wait` and `run -- CMD` wait until interfaces count as up. These tests check when an
- * interface counts as up if its section has an interface for each P_Key. The fabric is real: the
- * P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18 has none. The helper gets requests and
- * never answers, so the test sets the carrier. Time is virtual.
+ * interface counts as up if its section has an interface for each P_Key. The test runs a soft
+ * fabric with an SM and an SA, in which the P_Keys 0x7fff and 0x14 have a broadcast group, and 0x18
+ * has none. The helper gets requests and never answers, so the test sets the carrier. Time is
+ * virtual.
  */
 
 #define DEVICES 3
@@ -243,7 +244,8 @@ static void test_by_pkey_waits_for_a_device_that_is_about_to_be_free(void **stat
 	add_up(r);
 	i = add(r, 0x8014, DEVICES);
 	run_for(r, NS_SEC(1));
-	assert_true(by_pkey_up(&r->b, NULL)); /* i gets no TAP, so nothing is waited for */
+	/* no TAP will be free for interface i, so nothing is waited for */
+	assert_true(by_pkey_up(&r->b, NULL));
 	r->tap[2].state = BY_PKEY_TAP_RETURNS;
 	assert_true(waited_for(r, i));
 	r->tap[2].state = BY_PKEY_TAP_DRAINS;

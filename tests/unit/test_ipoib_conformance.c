@@ -15,7 +15,7 @@ static struct sa_group *bcast_at_sa(void)
 	return sa_group_find(&r.s.sa, &g);
 }
 
-/* Let a packet of LID 9 and QPN 0x77 without a GRH arrive. */
+/* Let a packet without a GRH arrive from LID 9 and QPN 0x77. */
 static enum ipoib_drop rx(const void *data, size_t len, struct ipoib_rx *v)
 {
 	*v = (struct ipoib_rx){
@@ -149,8 +149,8 @@ static void test_R36_every_ib_mtu_makes_a_link(void **state)
 }
 
 /*
- * The QP must get the Q_Key of the broadcast group, and a new Q_Key when that of the group changes
- * (clauses R43 and R52). test_hca_addr.c tests that an HCA compares Q_Keys.
+ * The QP must get the Q_Key of the broadcast group. When this Q_Key changes, the QP must get the
+ * new one (clauses R43 and R52). test_hca_addr.c tests that an HCA compares Q_Keys.
  */
 static void
 test_R43_R52_qkey_of_the_qp_and_of_all_that_is_sent_is_the_broadcast_groups(void **state)

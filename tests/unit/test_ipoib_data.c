@@ -119,7 +119,7 @@ static void test_R34_with_and_without_grh(void **state)
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
-	/* no neighbour with this LID and QPN is known */
+	/* no neighbour with LID 9 and QPN 0x78 is known */
 	v = rx_of(0x0800, 9, 0x78, 20);
 	rx(&v);
 	assert_null(v.src);
@@ -251,8 +251,8 @@ static void test_R37_packets_above_the_mtu_are_dropped(void **state)
 	assert_int_equal(rig_tx(&r, &v), IPOIB_DROP);
 	assert_int_equal(v.reason, IPOIB_DROP_TOO_BIG);
 	/*
-	 * A super-frame gets one encapsulation header, because the super-frame is cut into segments
-	 * later.
+	 * A super-frame may be larger than the MTU, and gets one encapsulation header, because it
+	 * is cut into segments later.
 	 */
 	v.pkt = rig_pkt(&r, 1, 30000);
 	frame_info(v.pkt)->gso = FRAME_GSO_TCP4;

@@ -54,8 +54,8 @@ static void test_S1_secret_of_an_interface(void **state)
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0xffff, "uib0@h1");
 	assert_memory_equal(got, want, 16);
 	/*
-	 * The two P_Keys of a partition differ only in the membership bit. The identifier must be
-	 * the same for both.
+	 * The two P_Keys of a partition differ only in the membership bit. The secret, and so the
+	 * identifier, must be the same for both.
 	 */
 	ipoib_stable_secret(got, key, 0x0002c90300001234ull, 0x7fff, "uib0@h1");
 	assert_memory_equal(got, want, 16);

@@ -7,10 +7,11 @@
  * requests here, and their answers must have the same octets. Two things are not compared, because
  * they differ on purpose:
  *
- *	SMInfo			src/node answers for this project's SMs, and ib_core for SMs
- *				that use umad
- *	writing a counter	kmod has no storage for counters that it never counts. Such
- *				counters stay 0, whatever is written
+ * 	SMInfo			src/node passes a request to the SM that runs on the port, and
+ * 				refuses it if there is none. kmod leaves requests to ib_core,
+ * 				which passes them to SMs that use umad
+ * 	writing a counter	kmod has no storage for counters that it never counts. Such
+ * 				counters stay 0, whatever is written
  */
 
 #define PORT 1
@@ -473,7 +474,7 @@ static struct request random_request(void)
 
 /*
  * The link of kmod goes down 100 ms after a Set(PortInfo) that demands it. Bring the link of
- * src/node into the same state.
+ * src/node into the same state. If both links are down, sometimes bring both up again.
  */
 static void follow(void)
 {

@@ -42,8 +42,8 @@ static void smp(u8 method, __be16 attr, const void *data)
 }
 
 /*
- * Send a Set(PortInfo) with these states. All other fields have their present values, as when an SM
- * writes them back.
+ * Send a Set(PortInfo) with the port state @state, the physical state @phys and the SM's LID
+ * @sm_lid. All other fields have their present values, as when an SM writes these values back.
  */
 static void set_port(u8 state, u8 phys, u16 sm_lid)
 {
@@ -138,7 +138,10 @@ static void test_shutdown_is_kept_when_the_peer_speaks_meanwhile(void **state)
 	assert_int_equal(dev->port.phys_state, UIB_PHYS_DISABLED);
 }
 
-/* --- the log. The fake kernel prints an address as a pointer, so only the beginning of "link up" is compared */
+/*
+ * --- the log. The fake kernel prints the peer's address as a pointer. So only the part of the line
+ * before the address is compared.
+ */
 
 #define assert_logged(text) assert_memory_equal(kmod_rig_log(), text, strlen(text))
 

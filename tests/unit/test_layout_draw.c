@@ -141,8 +141,8 @@ static void check_xml(const char *p)
 }
 
 /*
- * Check that each line of the DOT text @p is one statement, and that names occur only inside
- * quotes.
+ * Check the DOT text @p: each quoted string ends on its line, the braces are balanced, and only
+ * letters, digits and punctuation of DOT occur outside quotes.
  */
 static void check_dot(const char *p)
 {

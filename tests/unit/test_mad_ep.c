@@ -65,7 +65,7 @@ static struct mad_tx *request(struct mad_agent *a, uint8_t method, unsigned int 
 	return tx;
 }
 
-/* Let the peer's agent @b answer the request that was received last, which is stored in @heard */
+/* Let the peer's agent @b answer the request that was received last, which is stored in heard */
 static void answer(struct mad_agent *b, uint8_t method)
 {
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -348,8 +348,9 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 }
 
 /*
- * The agent under test. The completion function of its requests deletes it, which cancels the other
- * requests. When the function is called for these, it tries a new request, which must be refused.
+ * The agent under test. The completion function of its requests deletes the agent, which cancels
+ * the agent's other requests. When the function is called for a cancelled request, it tries to send
+ * a new request, which must be refused.
  */
 static struct mad_agent *suicidal;
 
@@ -509,14 +510,14 @@ static void test_agent_refuses_nonsense(void **state)
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.mgmt_class = MAD_CLASS_PERF;
-	c.rmpp = true; /* this class has no RMPP header */
+	c.rmpp = true; /* MADs of class PerfMgt have no RMPP header */
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
 	c.recv = NULL;
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
-	c.mgmt_class = 0; /* methods without a class */
+	c.mgmt_class = 0; /* an agent that registers methods must have a class */
 	mad_agent_cfg_method(&c, MAD_METHOD_GET);
 	assert_int_equal(mad_agent_add(rig.end[0].ep, &c, &a), -EINVAL);
 	c = ok;
@@ -589,8 +590,8 @@ static void test_smp_classes_may_be_two_registrations(void **state)
 }
 
 /*
- * An agent need not be registered for any class, and an agent may send MADs of any class, as in the
- * kernel's ib_mad.
+ * An agent need not be registered for any class, and may send MADs of every class that its QP has,
+ * as in the kernel's ib_mad.
  */
 static void test_agent_sends_any_class_of_its_qp(void **state)
 {
@@ -650,7 +651,7 @@ static void test_quota_limits_agents_together(void **state)
 	all.max_open = 1;
 	mad[15] = 3;
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
-	own.min_open = 2; /* two are allowed now, whatever the quota @all says */
+	own.min_open = 2; /* two requests are allowed now, whatever the quota "all" says */
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), 0);
 	assert_int_equal(mad_request(a, &req, NULL, rig.now), -EBUSY);
 	rig_run(&rig, NS_SEC(20)); /* nobody answers or sends an ACK */

@@ -89,7 +89,7 @@ static struct mad_tx *ask(unsigned int timeout_ms, unsigned int retries)
 }
 
 /*
- * Write the headers of a GetTableResp into @table. Active is the only RMPP flag, as in the headers
+ * Write the headers of a GetTableResp into table[]. Active is the only RMPP flag, as in the headers
  * that an SA hands to its MAD layer
  */
 static void table_headers(void)
@@ -474,7 +474,7 @@ static void test_I20_bad_segments_are_aborted(void **state)
 	static const struct {
 		struct rmpp_hdr h;
 		enum rmpp_status status;
-		bool later; /* true: it arrives after a valid first segment */
+		bool later; /* true: the bad segment arrives after a valid first segment */
 	} bad[] = {
 		{ { .type = 1, .flags = 0, .data1 = 1 }, RMPP_STATUS_BAD_FIRST, false },
 		{ { .type = 1, .flags = 2, .data1 = 2 }, RMPP_STATUS_BAD_FIRST, true },
@@ -674,10 +674,7 @@ static void test_I20_stop_and_abort_end_a_request(void **state)
 	}
 }
 
-/*
- * Let an ACK, STOP or ABORT arrive from the client with LID @lid. It is about the answer that the
- * server is sending
- */
+/* Let an ACK, STOP or ABORT for the answer that the server is sending arrive from LID @lid */
 static int control_recv(struct rmpp_hdr h, uint16_t lid)
 {
 	struct mad_addr from = mad_addr_gmp(lid, 0);

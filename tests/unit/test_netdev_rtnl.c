@@ -222,7 +222,7 @@ static void test_rtnl_links_and_errors(void **state)
 struct told {
 	bool known[LINKS_MAX], up[LINKS_MAX];
 	unsigned int n; /* number of links that were reported at least once */
-	unsigned int links; /* number of links that one call reported */
+	unsigned int links; /* number of links that the last call of rtnl_events_read() reported */
 };
 
 static void on_told(const struct rtnl_event *ev, void *arg)
@@ -238,7 +238,7 @@ static void on_told(const struct rtnl_event *ev, void *arg)
 	t->up[k] = ev->link.flags & IFF_UP;
 }
 
-/* A namespace with @n TAPs, and a socket for events that has lost some events about t0 */
+/* A namespace with .n TAPs, and a socket for events that has lost some events about t0 */
 struct lossy {
 	struct rtnl nl;
 	struct rtnl_events events;

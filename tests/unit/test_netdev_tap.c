@@ -67,8 +67,9 @@ static void bench_make(struct bench *b, unsigned int npkts, unsigned int nbufs)
 	assert_int_equal(rtnl_link_get(&b->nl, 0, "t0", &l), 0);
 	b->ifindex = l.ifindex;
 	/*
-	 * Set the carrier first. The kernel then attaches the queueing discipline when the device
-	 * comes up, and not some time later.
+	 * Set the carrier before the device comes up. Otherwise the kernel would attach the
+	 * queueing discipline some time after the carrier was set, and packets could get lost until
+	 * then.
 	 */
 	assert_int_equal(tap_set_carrier(&b->tap, true), 0);
 	assert_int_equal(rtnl_link_set(&b->nl, l.ifindex, &c), 0);

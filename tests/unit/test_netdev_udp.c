@@ -174,8 +174,8 @@ static void test_udp_runs_of_equal_size_are_few_messages(void **state)
 	round_trip(&r, len, PKT_BATCH);
 	if (r.a.gso)
 		/*
-		 * 30 datagrams of 2120 octets are 63,600 octets, which fit into one message of the
-		 * kernel; 31 do not.
+		 * 30 datagrams of 2120 octets are 63,600 octets, which fit into one UDP_SEGMENT
+		 * message (at most 65,507 octets); 31 do not.
 		 */
 		assert_true(r.a.stats.send_msgs <= (PKT_BATCH + 29) / 30);
 	assert_int_equal(r.a.stats.send_calls, 1);
@@ -224,8 +224,8 @@ static void test_udp_without_gso_or_gro_the_same(void **state)
 }
 
 /*
- * Enter a new namespace whose loopback interface is up and has this MTU. Returns a descriptor of
- * the previous namespace.
+ * Enter a new namespace whose loopback interface is up and has the MTU @mtu. Returns a descriptor
+ * of the previous namespace.
  */
 static int small_lo(int mtu)
 {
@@ -245,7 +245,7 @@ static int small_lo(int mtu)
 
 /*
  * The kernel refuses UDP_SEGMENT with segments above the path's MTU. Such datagrams must be sent
- * one by one, and IP fragments them.
+ * one by one, so that IP can fragment them.
  */
 static void test_udp_segments_larger_than_the_path_go_one_by_one(void **state)
 {
@@ -387,8 +387,9 @@ static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 		}
 	}
 	/*
-	 * 1920 packets of 2176 octets need 60 buffers, and the slots for the next receive call need
-	 * UDP_SOCK_MSGS more buffers.
+	 * 1920 packets take 2176 octets each (2116 or 2120, rounded up to a multiple of 64), so
+	 * they need 60 buffers of 68 KiB. The slots for the next receive call need UDP_SOCK_MSGS
+	 * more buffers.
 	 */
 	assert_true(pkt_pool_bufs_used(r.pool) < 64 + UDP_SOCK_MSGS + 8);
 	for (unsigned int i = 0; i < got; i++)

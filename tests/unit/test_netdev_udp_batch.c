@@ -115,7 +115,8 @@ static void expect(const uint32_t *len, unsigned int n, bool gso, const unsigned
 		struct pkt *p = make(r.pool, i, len[i], len[i] <= 198 ? 0 : r.slices);
 
 		assert_true(udp_batch_add(&r.b, p));
-		memset(p->hdr, 0xff, sizeof(p->hdr)); /* the caller may reuse it at once */
+		/* the caller may reuse the descriptor at once */
+		memset(p->hdr, 0xff, sizeof(p->hdr));
 		memset(p->tail, 0xff, sizeof(p->tail));
 		r.v[i] = p;
 	}

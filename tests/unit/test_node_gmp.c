@@ -29,8 +29,8 @@ static void gmp_make(uint8_t mgmt_class, uint8_t method, uint16_t attr)
 }
 
 /*
- * Deliver @gmp to the node, and replace @gmp by the node's answer. Returns the MAD status of the
- * answer.
+ * Deliver the MAD in gmp[] to port @in_port of the node, and replace it by the node's answer.
+ * Returns the MAD status of the answer.
  */
 static uint16_t ask(struct node_rig *r, uint8_t in_port)
 {
@@ -363,7 +363,8 @@ static void test_I34_an_ibping_server_answers_for_itself(void **state)
 	node_mad_rx(&ca.n, 1, &from, gmp, ca.now);
 	assert_int_equal(n, 1);
 	assert_int_equal(ca.nsent, 0);
-	assert_int_equal(ask(&ca, 2), 0); /* port 2 has no server, so the node answers */
+	/* No agent serves pings at port 2, so the node answers. */
+	assert_int_equal(ask(&ca, 2), 0);
 	assert_int_equal(n, 1);
 }
 

@@ -126,7 +126,10 @@ static void test_I7_bth_carries_the_table_entry(void **state)
 	to.pkey = 0xffff;
 	h = opened(build(&to, 0));
 	assert_int_equal(h.bth.pkey, 0x7fff);
-	/* This node is a full member, and answers a limited one. */
+	/*
+	 * This port is a full member. If it answers a limited member, the answer has the full
+	 * P_Key.
+	 */
 	ca.n.port[1].pkeys[0] = 0xffff;
 	to.pkey = 0x7fff;
 	h = opened(build(&to, 0));

@@ -192,7 +192,10 @@ static void test_samples_idle(void **state)
 	assert_int_equal(c.counter_masks_10_14, 0);
 }
 
-/* After SampleStart, the port must count the events of SampleInterval, and no other events. */
+/*
+ * The port must count the events of SampleInterval, which begins when the time SampleStart has
+ * passed, and no other events.
+ */
 static void test_samples_count_an_interval(void **state)
 {
 	struct node_counters *cnt = &sw.n.port[4].cnt;

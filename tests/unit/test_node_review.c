@@ -70,8 +70,8 @@ static void test_I5_link_down_is_answered_by_the_very_port(void **state)
 			assert_answered(&r, 2);
 			assert_int_equal(r.n.port[2].pi.port_state, IB_PORT_DOWN);
 			/*
-			 * The owner takes the link down when it gets the event, so the event must
-			 * come after the answer was sent.
+			 * The owner of the node takes the link down when it gets the event. So the
+			 * event must come after the answer was sent.
 			 */
 			assert_true(r.nevents > 0);
 			assert_int_equal(r.sent[0].events, 0);

@@ -513,8 +513,8 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 }
 
 /*
- * VL settings at power-up are those of ibsim: SL n uses VL n, VL0 has high priority, and the other
- * VLs have low priority.
+ * VL settings at power-up are those of ibsim: SLs 0 to 14 use VL n for SL n, and SL 15 uses VL 7.
+ * VL0 has high priority, and the other VLs have low priority.
  */
 static void test_vls_at_power_up(void **state)
 {
@@ -739,7 +739,7 @@ static void test_I11_mft_of_ports_and_groups_that_do_not_exist(void **state)
 
 	(void)state;
 	memset(ones, 0xff, sizeof(ones));
-	/* A switch with twenty ports uses only the bits for ports 16 .. 20 of position 1. */
+	/* In position 1, a switch with twenty ports uses only the bits for ports 16 .. 20. */
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 1u << 28, ones), 0);
 	assert_int_equal(sw.n.sw->mft[0][0], 0x1f0000);
 	assert_int_equal(node_rig_set(&sw, 1, SMP_ATTR_MFT, 2u << 28, ones), MAD_STATUS_BAD_VALUE);

@@ -42,7 +42,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 
 /*
  * Busy polling begins after BUSY_POLL_QUICK short waits in a row. Each of the waits in other[] must
- * set their count back to 0, both before and during busy polling.
+ * set the count of short waits back to 0, both before and during busy polling.
  */
 static void test_other_waits_end_it(void **state)
 {
@@ -99,8 +99,8 @@ static void test_two_misses_end_it(void **state)
 }
 
 /*
- * Let the process yield the CPU and get it back after @took. Returns the time for which busy
- * polling is off then.
+ * Let the process yield the CPU and get it back after @took. @ready: a file descriptor is ready
+ * then. Returns the time for which busy polling is off afterwards.
  */
 static ns_t off_after(ns_t took, bool ready)
 {

@@ -27,7 +27,7 @@ static void test_a_poll_does_not_end_before_its_deadline(void **state)
 	do {
 		deadline = clock_now() + NS_MSEC(100);
 		ms = clock_poll_ms(deadline);
-	} while (clock_now() >= deadline); /* true if the process did not run for that time */
+	} while (clock_now() >= deadline); /* again, if the process did not run for 100 ms */
 	assert_in_range(ms, 1, 100);
 	assert_true(clock_now() + NS_MSEC(ms) >= deadline);
 }

@@ -56,7 +56,7 @@ static void assert_exit(int status, int want)
 	assert_int_equal(WEXITSTATUS(status), want);
 }
 
-/* If @cond is false, exit with a status that tells the line. */
+/* If @cond is false, exit with a status other than 0 that depends on the line number. */
 #define MUST(cond)                                \
 	do {                                      \
 		if (!(cond))                      \

@@ -107,7 +107,10 @@ static void test_the_line_is_written_at_most_ten_times_a_second(void **state)
 	do
 		progress_say("x");
 	while (clock_now() - begin < NS_MSEC(550));
-	/* One more call, because the process perhaps did not run during most of the loop. */
+	/*
+	 * If the process did not run during most of the loop, the loop has written only one line.
+	 * One more call makes sure that there are two lines.
+	 */
 	progress_say("x");
 	for (const char *p = seen(); (p = strchr(p, 'x')); p++)
 		lines++;

@@ -189,7 +189,7 @@ static void test_neighbour(void **state)
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
 	/*
 	 * If there is no neighbour entry for an IPv6 address, the probe must take the address for a
-	 * GID.
+	 * GID. rig_peer() sets this GID, so the probe finds the peer by it.
 	 */
 	rig_peer(&r);
 	rig_healthy(&r);

@@ -29,8 +29,8 @@ static void test_healthy(void **state)
 }
 
 /*
- * Without a P_Key in the configuration, the probe takes the P_Key of the interface, and without an
- * interface the first P_Key of the port.
+ * If the configuration of the probe has no P_Key, the probe must take the P_Key of the interface.
+ * If there is no interface either, it must take the first entry of the port's P_Key table.
  */
 static void test_choice_of_the_partition(void **state)
 {

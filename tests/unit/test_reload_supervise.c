@@ -28,11 +28,11 @@
 struct rig {
 	char dir[32], file[64];
 	int listen;
-	int steps
-		[2]; /* a pair of sockets, by which the thread and the test case wait for each other */
+	/* a pair of sockets, by which the thread and the test case wait for each other */
+	int steps[2];
 	pthread_t instance;
 	char unexpected[256]; /* the first request that was not the expected one */
-	/* the interfaces of the RELOAD_REMOVE messages, each followed by a space */
+	/* names of the interfaces in the RELOAD_REMOVE messages, each followed by a space */
 	char removed[128];
 	struct conf conf;
 	struct reload reload;
@@ -59,7 +59,9 @@ static void await_step(int fd)
 	(void)n;
 }
 
-/* Reads a request from @conn. Return: the descriptor that came with the request; -1: none came */
+/*
+ * Reads from @conn a request, which must be @cmd. Return: the descriptor that came with it, or -1
+ */
 static int request(struct rig *r, int conn, const char *cmd)
 {
 	char text[2048] = "", want[64];
@@ -87,8 +89,8 @@ static int request(struct rig *r, int conn, const char *cmd)
 }
 
 /*
- * Accepts a connection and reads its request. @ret_fd gets the descriptor that came with the
- * request; @ret_fd may be NULL
+ * Accepts a connection and reads its request, which must be @cmd. @ret_fd gets the descriptor that
+ * came with the request; @ret_fd may be NULL
  */
 static int accept_request(struct rig *r, const char *cmd, int *ret_fd)
 {
@@ -165,7 +167,7 @@ static void said(void *ctx, const char *outcome)
 	snprintf(r->said + len, sizeof(r->said) - len, "%s\n", outcome ? outcome : "begins");
 }
 
-/* Writes a configuration with an interface of each of @n hosts. */
+/* Writes a configuration file with @n hosts that have one interface each. */
 static void configure(struct rig *r, unsigned int n)
 {
 	FILE *f = fopen(r->file, "w");
@@ -212,7 +214,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Starts the supervisor with @n hosts, and an instance of which @fn serves the requests. */
+/* Starts the supervisor with @n hosts, and an instance whose thread runs @fn. */
 static void start(struct rig *r, unsigned int n, void *(*fn)(void *rig))
 {
 	char err[CONF_ERR_MAX] = "";

@@ -546,11 +546,14 @@ static void test_R70_nonmember_joins_again_when_reports_begin_to_come(void **sta
 	assert_int_equal(non.granted, 2);
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	/*
-	 * A group does not end while it has a FullMember, so this membership need not be requested
-	 * again.
+	 * A group does not end while it has a FullMember. So the FullMember's membership need not
+	 * be requested again.
 	 */
 	assert_int_equal(at_sa(&r, 2)->joins, 1);
-	/* While the subscription lasts, the client does not request the membership again. */
+	/*
+	 * While the subscription lasts, the client does not request the NonMember's membership
+	 * again.
+	 */
 	sac_rig_run(&r, NS_SEC(100));
 	assert_int_equal(at_sa(&r, 1)->joins, 2);
 	sac_rig_fini(&r);
@@ -751,7 +754,8 @@ static void test_leave_is_repeated_to_a_silent_sa(void **state)
 }
 
 /*
- * At its shutdown the client has little time, so the client must not wait for the answer to a join.
+ * The user leaves the group before the SA has answered the join, and then the client shuts down. It
+ * has little time for this, so it must send the Delete at once, without waiting for the answer.
  */
 static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **state)
 {
@@ -771,8 +775,8 @@ static void test_shutdown_leaves_a_group_whose_join_has_no_answer_yet(void **sta
 }
 
 /*
- * The SA has perhaps granted a join that timed out, and only its answer was lost. So the client
- * must leave the group.
+ * A join has timed out. Perhaps the SA has granted the join, and only the SA's answer was lost. So
+ * the client must send a Delete when it shuts down.
  */
 static void test_shutdown_leaves_a_group_whose_join_timed_out(void **state)
 {

@@ -207,12 +207,8 @@ static void test_restart_is_told_and_subscribes_again(void **state)
 	sac_rig_fini(&r);
 }
 
-/*
- * When the SA restarts, the client must tell its users before it subscribes again. A router then
- * lists all groups, and must know that it perhaps missed the creation of a group (RFC 4391 section
- * 11).
- */
-static struct sac *restarting;
+static struct sac *restarting; /* the SA client, for restarted() */
+
 static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, ns_t now)
 {
 	assert_int_equal(ev, SAC_EV_RESTART);
@@ -220,6 +216,11 @@ static void restarted(struct sac_user *u, enum sac_event ev, const ib_gid *gid, 
 	heard.n++;
 }
 
+/*
+ * When the SA restarts, the client must report this to its users before it subscribes again. A user
+ * that is a router then lists all groups, because it perhaps missed the creation of a group (RFC
+ * 4391 section 11).
+ */
 static void test_R70_subscription_of_the_sa_before_is_forgotten_when_users_are_told(void **state)
 {
 	struct sac_user u;

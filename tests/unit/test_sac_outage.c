@@ -259,8 +259,10 @@ static void test_a_join_with_old_parameters_is_not_refused_for_them(void **state
 	sac_rig_run(&r, NS_MSEC(5));
 	assert_int_equal(granted(), GROUPS);
 	/*
-	 * A new SA demands another Q_Key. The answer about the broadcast group contains this Q_Key,
-	 * but the client sends its next join, with the old Q_Key, before it gets that answer.
+	 * A new SA demands another Q_Key. After the ClientReregister the client sends its joins
+	 * again, one of them with the old Q_Key, which the SA refuses. Before this refusal arrives,
+	 * the user learns the new Q_Key, and requests a join with it. The client must not report
+	 * the refusal of the old join to the user.
 	 */
 	g = sa_group_find(&r.sa, &u->ref.join.rec.mgid);
 	g->refuse = SA_STATUS_REQ_INVALID;

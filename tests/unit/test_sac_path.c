@@ -65,8 +65,8 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 }
 
 /*
- * The user may use a cached path only until the SA's answer expires, and not for a whole lifetime
- * from the time of its query.
+ * The user may use a cached path only until the SA's answer expires. This is less than a whole
+ * lifetime after the user's query if the answer came earlier.
  */
 static void test_cached_path_says_how_long_it_lives(void **state)
 {

@@ -243,8 +243,8 @@ static ib_gid
 	asked[SIDR_RIG_SERVICES]; /* GIDs of the servers in the order in which they were asked */
 
 /*
- * The user's callback. All servers answer, but the user accepts only the values from the server of
- * the last record.
+ * The user's callback. The user accepts only the values that the server of the last record gives,
+ * and rejects the values of all other servers.
  */
 static void on_wrong(struct sidr_ask *a, const struct sidr_result *res, ns_t now)
 {

@@ -87,8 +87,9 @@ static void test_a_round_begins_with_the_server_whose_values_were_right(void **s
 	sidr_order_restart(&o);
 	assert_int_equal(choose(0, 20, &last), k);
 	/*
-	 * Server k has answered, so the next round must begin with it. This must hold even if
-	 * another server was chosen before it was known that the values of server k are right.
+	 * Server k answers, but before it is known that its values are right, another server is
+	 * chosen. When the values of server k turn out to be right, the next round must begin with
+	 * server k.
 	 */
 	sidr_order_answered(&o);
 	sidr_order_failed(&o);

@@ -141,7 +141,8 @@ static void test_multicast_tables_that_somebody_changed_are_written_again(void *
 	s->mft[i][0] = 0x3ffffe; /* packets to an MLID without a group go to all ports */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_memory_equal(s->mft, before, sizeof(before));
-	assert_int_equal(status(&r).repairs, 3); /* both positions of one block */
+	/* Both MLIDs are in one block, so there are two more repairs, one for each position. */
+	assert_int_equal(status(&r).repairs, 3);
 
 	/*
 	 * The next round has nothing to repair. So in all rounds there were three repairs, with one

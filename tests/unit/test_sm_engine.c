@@ -55,8 +55,8 @@ static void test_random_topologies(void **state)
 }
 
 /*
- * The smallest topology in which shortest paths make a credit loop. With it the test shows that the
- * check above finds a loop.
+ * A ring of five switches is the smallest topology in which shortest paths make a credit loop. Here
+ * has_circle() must find the loop, unless the engine guarantees that there is none.
  */
 static void test_a_ring_of_five(void **state)
 {

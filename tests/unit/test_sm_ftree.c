@@ -76,8 +76,8 @@ static unsigned int columns(const struct shape *s, unsigned int level)
 }
 
 /*
- * Make the switches. Their GUIDs ascend from level to level and from left to right, unless a seed other
- * than 0 shuffles the GUIDs over the places of the tree.
+ * Make the switches. Their GUIDs ascend from level to level and from left to right, unless a seed
+ * other than 0 shuffles the GUIDs over the places of the tree.
  */
 static void make_switches(struct tree *t, uint64_t seed)
 {
@@ -175,7 +175,7 @@ static int level_of(const struct tree *t, const struct net_node *n)
 			l++;
 		return (int)l;
 	}
-	return -1; /* @n is a host */
+	return -1; /* the node is a host */
 }
 
 static unsigned int index_of(const struct tree *t, const struct net_node *s)
@@ -234,7 +234,8 @@ static uint16_t *loads(const struct tree *t, unsigned int nth)
 
 /*
  * Check that all upward links of a level have equal loads, and that all downward links of a level
- * have equal loads.
+ * have equal loads. @full_bisection: check also that each downward link above the leaf switches
+ * carries the packets to one host only
  */
 static void assert_balanced(const struct tree *t, unsigned int nth, bool full_bisection)
 {
@@ -355,7 +356,7 @@ static void test_lmc(void **state)
 	}
 }
 
-/* Cut random links of the fabric. */
+/* Cut up to @links random links between switches. */
 static void damage(struct tree *t, struct prng *rnd, unsigned int links)
 {
 	for (unsigned int i = 0; i < links; i++) {
@@ -466,7 +467,7 @@ static void test_another_topology_is_routed_by_updn(void **state)
 	assert_non_null(strstr(t.net.last_warn, "from level 0 to level 0"));
 	assert_false(has_circle(sm_db(t.sm)));
 	net_assert_connected(&t.net);
-	/* As long as the cable is there, the SM must log this only once. */
+	/* As long as the cable is there, the SM must not log this warning again. */
 	t.net.last_warn[0] = '\0';
 	sm_kick(t.sm, "test", t.net.now);
 	assert_true(net_until_up(&t.net, t.sm, 2));

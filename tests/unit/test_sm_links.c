@@ -64,10 +64,10 @@ static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned
 }
 
 /*
- * A link of a ring comes up while a sweep reads the subnet. So the sweep may read one end of the
- * link before this moment, and the other end after it. @whole: the sweep reads the whole subnet,
- * and no packet may be lost at any time. Otherwise the sweep is a partial one, which starts because
- * another cable was cut. @at: index of the SM's switch
+ * A link of a ring comes up while a sweep reads the subnet, after @after SMPs. So the sweep may
+ * read one end of the link before this moment, and the other end after it. @whole: the sweep reads
+ * the whole subnet, and no packet may be lost at any time. Otherwise the sweep is a partial one,
+ * which starts because another cable was cut. @at: index of the SM's switch
  */
 static void link_comes_in_mid_sweep(unsigned int after, bool whole, unsigned int at)
 {

@@ -132,9 +132,9 @@ static void two_sets(struct net_port *p, void *ctx)
 }
 
 /*
- * In one of two equal nets, an earlier SM has armed some ports. So the SM must configure these
- * ports by a Set of its own before it activates them. It configures a port in Initialize by the
- * same Set that arms the port. In the end all ports and tables of both nets must be equal.
+ * In one of two equal nets, an earlier SM has armed some ports. The SM must configure such a port
+ * by a separate Set before it activates the port. It configures a port in Initialize by the same
+ * Set that arms the port. In the end all ports and tables of both nets must be equal.
  */
 static void test_I5_arming_configures_as_a_set_of_its_own_does(void **state)
 {

@@ -65,7 +65,7 @@ static void test_I16_a_lost_client_reregister_is_asked_again(void **state)
 {
 	/*
 	 * The port was unreachable. In the sweep that finds it again, the CA stops answering after
-	 * @after SMPs. Once the CA answers again, the SM must send ClientReregister to the port.
+	 * 1 to 12 SMPs. Once the CA answers again, the SM must send ClientReregister to the port.
 	 */
 	for (unsigned int after = 1; after <= 12; after++) {
 		struct rig r;

@@ -846,7 +846,7 @@ static void test_I16_path_is_the_minimum_of_its_links(void **state)
 
 static void test_node_dies_in_mid_sweep(void **state)
 {
-	/* One node stops answering after @after SMPs. All other nodes must come up. */
+	/* One node stops answering after 1 to 40 SMPs. All other nodes must come up. */
 	for (unsigned int after = 1; after <= 40; after++) {
 		struct net net;
 		struct sm *sm;

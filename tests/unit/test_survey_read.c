@@ -267,7 +267,7 @@ static void test_a_mute_performance_agent_is_confirmed(void **state)
 	chk_fabric_free(f);
 }
 
-/* Check that all findings are about agents that do not answer. */
+/* Check that all findings are of @kind, which is a kind about agents that do not answer. */
 static void only_silence(struct chk_fabric *f, const struct chk_opts *o, enum chk_kind kind)
 {
 	struct chk_report r;
@@ -547,7 +547,7 @@ static void test_answers_that_lie(void **state)
 	f = rig_read(&r);
 	assert_int_equal(f->n, 1);
 	assert_int_equal(r.st.unexpected, 1);
-	assert_int_equal(r.st.lost, 1); /* the survey itself has timed out */
+	assert_int_equal(r.st.lost, 1); /* the request got no other answer */
 	chk_fabric_free(f);
 }
 

@@ -126,7 +126,7 @@ static void test_paths(void **state)
 	assert_int_equal(ib_path_rec_decode(&asked, m.data, m.data_len), 0);
 	assert_true(asked.slid == 4 && asked.dlid == 9 && asked.numb_path == 1);
 
-	/* @mad still contains the request */
+	/* mad[] still contains the request */
 	assert_int_equal(survey_take_path(f, mad, sizeof(mad)), -EBADMSG);
 	mad[3] = MAD_METHOD_GET_RESP;
 	ib_path_rec_encode(mad + SA_DATA_OFF, &rec);

@@ -74,9 +74,10 @@ static void test_ibsim_dialect(void **state)
 }
 
 /*
- * If the file has no GUIDs, they are assigned as in ibsim. CAs get GUIDs from 0x100000 on, and the
- * next GUID is higher by the number of ports + 1. Switches get GUIDs from 0x200000 on in steps of
- * 1. Port i of a CA has the GUID of its node + i.
+ * If the file has no GUIDs, they are assigned as in ibsim. The first CA gets the GUID 0x100000, and
+ * the GUID of the next CA is higher by the number of ports of the CA before it + 1. The first
+ * switch gets 0x200000, and each further switch gets the next number. Port i of a CA has the GUID
+ * of its node + i.
  */
 static void test_guids_as_ibsim_assigns(void **state)
 {
@@ -189,8 +190,8 @@ static void test_print_is_what_ibnetdiscover_prints(void **state)
 }
 
 /*
- * Every setting that ibsim accepts: first GUIDs, vendor and device IDs, masks of rates with a
- * common rate, LIDs, and descriptions without quotes.
+ * Every setting that ibsim accepts: the GUIDs at which ibsim begins to number nodes, vendor and
+ * device IDs, masks of rates that have one rate in common, LIDs, and descriptions without quotes.
  */
 static const char rich_net[] = "# comments\n"
 			       "switchguids=0x3000\n"

@@ -212,8 +212,8 @@ static void test_found_contradiction_keeps_the_first(void **state)
 }
 
 /*
- * If a line is left out, the port GUIDs in it must be ignored, too, because a topology file gives
- * no GUIDs of ports without cables.
+ * If a line is left out, the port GUIDs in it must be ignored, too: without this line the port has
+ * no cable, and a topology file gives no GUIDs of ports without cables.
  */
 static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
 {

@@ -224,7 +224,7 @@ static struct flow random_flow(struct prng *r)
 	f.l4 = f.udp ? 8 : 20 + 4 * prng_below(r, 6);
 	f.mss = 8 + prng_below(r, f.mtu - f.l3 - f.l4 - 7);
 	if (!f.udp && !prng_below(r, 4))
-		f.mss += 500; /* the MTU became smaller after the kernel chose the size */
+		f.mss += 500; /* the MTU became smaller after the kernel chose the MSS */
 	if (!prng_below(r, 4))
 		f.mss &= ~1u;
 	f.payload = 1 + prng_below(r, prng_below(r, 3) ? 60000 : 3 * f.mss);
@@ -659,8 +659,8 @@ static uint32_t count_crc32(uint32_t reg, const void *p, size_t len)
 }
 
 /*
- * The CRCs of 40 packets are verified by a sum of CRC_SUM_MAX (32) packets, by a sum of 7 packets,
- * and alone for the last packet.
+ * The CRCs of 40 packets are verified in three steps: one sum for CRC_SUM_MAX (32) packets, one sum
+ * for 7 packets, and the last packet alone.
  */
 static void check_counts(struct pkt *t, enum crc_verdict (*fn)(const struct pkt *t),
 			 unsigned int want16, unsigned int want32)

@@ -164,10 +164,7 @@ static void test_I20_requests_may_be_long_too(void **state)
 	free(msg);
 }
 
-/*
- * A program that has set IB_USER_MAD_USER_RMPP, or has registered with rmpp_version 0, must get
- * single segments.
- */
+/* A program that has set IB_USER_MAD_USER_RMPP when it registered must get single segments. */
 static void test_user_rmpp_gets_segments(void **state)
 {
 	uint8_t *msg = message(600, MAD_METHOD_GET_TABLE_RESP, 0, true);
@@ -359,10 +356,7 @@ static void test_octets_of_queues_are_bounded(void **state)
 	(void)state;
 	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
-	/*
-	 * The limit of a file's queue is 5000 octets, but the first MAD in an empty queue may be of
-	 * any length.
-	 */
+	/* The limit of a file's queue is 5000 octets. */
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, 3000); /* above the limit */
 	send_to(b, 2, 3, 1000);
@@ -397,6 +391,7 @@ static void test_queue_with_a_mad_above_its_limit_takes_no_other(void **state)
 	start(&lim, 1);
 	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
+	/* The queue is empty, so this MAD is accepted, although it is longer than both limits. */
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, MAD_LEN);
 	send_to(a, 1, 3, MAD_LEN); /* the queues together are above their limit, too */

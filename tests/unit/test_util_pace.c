@@ -47,9 +47,9 @@ static void test_a_promise_is_kept_and_never_far_away(void **state)
 		if (at == promised)
 			continue;
 		/*
-		 * The pacer has said that a request may be sent at the time @promised. It must not
-		 * name a later time before this time has come, because a request would then be
-		 * delayed twice.
+		 * The pacer has said that a request may be sent at the time in "promised". Before
+		 * this time has come, the pacer must not name a later time, because a request would
+		 * then be delayed twice.
 		 */
 		assert_true(promised <= now);
 		kept = promised = at;

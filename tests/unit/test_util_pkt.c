@@ -312,7 +312,7 @@ static void test_pkt_unshare_makes_the_payload_private(void **state)
 	q->slice[0].buf->data[0] ^= 0xff;
 	assert_pkt(p, data, 500);
 
-	/* @q and @p share no buffer any more, so nothing must be copied again. */
+	/* The packets q and p share no buffer any more, so nothing must be copied again. */
 	assert_int_equal(pkt_unshare(q), 0);
 	assert_int_equal(pkt_pool_bufs_used(pool), 2);
 	assert_int_equal(pkt_unshare(p), -ENOMEM); /* no free buffer for the two slices */

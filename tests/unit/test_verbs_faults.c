@@ -307,7 +307,7 @@ static void test_handles_make_room_when_nobody_uses_them(void **state)
 	assert_int_equal(ca_ah_create(t.env.ca[0], &attr, &ah[4]), 0);
 }
 
-/* The number of unused address handles is bounded, too. */
+/* The port keeps unused address handles for later users. Their number must be bounded. */
 static void test_idle_handles_are_bounded(void **state)
 {
 	struct ca_ah_attr attr = peer();

@@ -18,7 +18,8 @@ struct rig {
 	struct web_live l;
 	ns_t now;
 	ns_t each; /* time that an answer takes */
-	unsigned int asked[5]; /* questions by kind: sections, fabrics, map, load, others */
+	/* number of questions of each kind: sections, fabrics, map, load, others */
+	unsigned int asked[5];
 	json_t *links; /* rows of "link show" */
 	unsigned int state; /* state of the cable between the switches */
 	long long data; /* data sent by Hca1, in units of four octets */

@@ -50,7 +50,9 @@ static void start(struct rig *r, const uint64_t *since, ns_t now)
 	r->got[0] = '\0';
 }
 
-/* Read all events, at most @max octets at a time. Returns the last value of web_stream_read(). */
+/*
+ * Read all events, at most @max octets at a time. Returns what the last web_stream_read() returned.
+ */
 static long read_all(struct rig *r, size_t max, ns_t now)
 {
 	long n;

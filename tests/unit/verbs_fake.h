@@ -22,7 +22,7 @@ struct fake {
 	 * number. The call that decrements it to 0 fails with ENOMEM. 0 at the start: no call fails
 	 */
 	unsigned int fail_in;
-	unsigned int made; /* number of such calls */
+	unsigned int made; /* number of calls that have made an object or changed such a state */
 	int objects; /* number of objects that exist; 0 at the end of a test */
 	unsigned int
 		/*
@@ -46,7 +46,7 @@ struct fake {
 	struct ca_suite_env *race;
 	uint8_t link_layer, node_type;
 	unsigned int refused_mads; /* number of MADs that the kernel would have refused */
-	unsigned int busy_class; /* class whose unsolicited MADs another program receives */
+	unsigned int busy_class; /* an agent for this class is refused with EBUSY; 0: none */
 };
 
 extern struct fake fake;

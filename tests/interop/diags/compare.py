@@ -36,8 +36,8 @@ def flags(names):
 ANY = r"\1: ..."
 TIMEOUT = r"ibwarn: \[pid\] (?:_do_madrpc: recv failed: Connection timed out|mad_rpc(?:_rmpp)?: _do_madrpc failed; dport .*)\n"
 
-# Each row has a name, the commands, a list of (pattern, replacement) for the output on ibsim, and a list of the same kind
-# for the output on uipoib. If the second list is None, the first list is used for both.
+# Each row has a name, a regular expression that matches the commands whose output differs, a list of (pattern, replacement) for
+# the output on ibsim, and such a list for the output on uipoib. If the second list is None, the first list is used for both.
 DIFFERENCES = [
     ("when", r".", [
         (r"^# Topology file: generated on .*$", "# Topology file: generated on ..."),

@@ -92,7 +92,7 @@ check "trace says what it cannot do" refuse 2 "none of a soft fabric" va trace v
 
 # --- the privileges of the daemon
 
-status_of() { # PATTERN: print a line of the daemon's /proc/PID/status
+status_of() { # PATTERN: succeeds if a line of the daemon's /proc/PID/status matches
 	g a "for p in /proc/[0-9]*; do [ \"\$(readlink \$p/fd/* 2>/dev/null | grep -c 'uverbs')\" = 0 ] || cat \$p/status; done" >"$work/status"
 	grep -Eq "$1" "$work/status" || { cat "$work/status"; return 1; }
 }

@@ -160,7 +160,7 @@ check "h2 renews" eventually 20 event c2 "RENEW $c2"
 check "dnsmasq ends" end_at a "$dnsmasq"
 asked=$(count "$work/c1.log" 'DHCPREQUEST .* to 255\.255\.255\.255')
 check "h1 asks everybody" eventually 30 more "$work/c1.log" 'DHCPREQUEST .* to 255\.255\.255\.255' "$asked"
-renewals=$(count "$work/c1.events" '^RENEW') # dhclient uses the same word
+renewals=$(count "$work/c1.events" '^RENEW') # dhclient calls its script with RENEW when it rebinds, too
 check "dnsmasq is back" on_ib0
 check "h1 rebinds" eventually 60 more "$work/c1.events" "^RENEW $c1" "$renewals"
 check "h1 releases" release c1 "$UIPOIB" exec h1

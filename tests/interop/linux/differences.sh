@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Differences between Linux's ib_ipoib and RFC 4391. This script provokes each difference in the list of doc/fidelity.md
-# ("Linux's driver and the RFC") and finds it in a capture, and so proves the list for the kernel that the VM
-# boots.
+# Differences between Linux's ib_ipoib and RFC 4391. doc/fidelity.md lists them ("Linux's driver and the RFC"). This script
+# provokes each of them and finds it in a capture. So it proves the list for the kernel that the VM boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6

@@ -54,7 +54,7 @@ sm_is() { # NODE/PORT: succeeds if the embedded SM at this port is the master, a
 
 smps() { u -j fabric sm show | jq '.sm[0].smps'; }
 before=$(smps)
-restarted() { # succeeds if the SA knows all members, and a call has seen fewer SMPs than $before, because a new SM counts from 0
+restarted() { # succeeds if the SA knows all members, and this or an earlier call has seen fewer SMPs than $before: a new SM counts from 0
 	[ -e "$work/restarted" ] || { [ "$(smps)" -lt "$before" ] && touch "$work/restarted"; } && knows_all
 }
 check "the SM is restarted" fault "SM restarted" 46m 4 restarted u fabric sm restart

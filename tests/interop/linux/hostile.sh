@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: long
 #
-# Faults and attacks on a stock Linux kernel and on uipoib: a cable flips bits and loses packets in both directions, a switch
-# damages packets, a node sends packets and MADs with right CRCs that no real node would send, and the HCA's driver is
-# removed under traffic.
+# Faults and attacks on a stock Linux kernel and on uipoib. A cable flips bits and loses packets in both directions, and a
+# switch damages packets. A node sends packets and MADs that have right CRCs, but that no real node would send. The HCA's driver
+# is removed under traffic.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6----6- Switch2 -- Hca2 -- h2 10.4.0.2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == attacker.py 10.4.6.6
 #
-# Variables of the environment: FAULT_SECONDS (6) is the time for which the cable is bad, FUZZ_SECONDS (5) the time for which
-# the attacker attacks, SEED (1) the seed of its random numbers, CORPUS a capture whose packets the attacker changes instead
-# of the packets of this run, and KEEP a folder for the capture.
+# Variables of the environment:
+#
+#	FAULT_SECONDS (6)	time for which the cable is bad
+#	FUZZ_SECONDS (5)	time for which the attacker attacks
+#	SEED (1)		seed of the attacker's random numbers
+#	CORPUS			a capture whose packets the attacker changes, instead of those of this run
+#	KEEP			a folder to which the capture of this run is copied
 . "$(dirname "$0")/lib.sh"
 need python3 iperf3 ping perfquery
 back_in=30 # seconds from the end of a fault until IPv4 and IPv6 pings work both ways, on a busy machine
@@ -37,7 +41,7 @@ ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
 }
-pings() { # x|g WHERE COUNT [ANY] ADDRESS
+pings() { # x|g WHERE COUNT [ANY] ADDRESS: ping ADDRESS from host (x) or VM (g) WHERE, and judge as ping_both does
 	local try out
 	if [ $# = 5 ]; then
 		for try in $(seq "$3"); do "$1" "$2" ping -n -q -c 1 -W 3 "$5" && return; done
@@ -75,9 +79,9 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram is allowed to be missing for three
-# reasons: a fault lost the datagram, ib_ipoib had posted no receive for it (which uib.ko counts), or ib_ipoib, which
-# holds back only three packets while it joins a group, dropped it
+# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram is allowed to be missing for three reasons:
+# a fault lost it, or ib_ipoib had posted no receive for it, which uib.ko counts, or ib_ipoib dropped it while it joined a
+# group, because meanwhile ib_ipoib holds back only three packets
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }
@@ -267,7 +271,7 @@ world() {
 		'{$corpus, qkey: $links.link[0].qkey, targets: .}' >"$work/world"
 }
 
-rss() { # resident memory of the largest process of the instance, which is the daemon
+rss() { # print the resident memory of the largest process of the instance, which is the daemon
 	local p
 	for p in $(descendants "$lab_pid"); do sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$p/status"; done | sort -n | tail -1
 }

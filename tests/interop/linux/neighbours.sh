@@ -116,7 +116,7 @@ settled() { # OBSERVER FROM TO ADDRESS/LENGTH KIND: succeeds if OBSERVER reaches
 	# changes existing entries only.
 	[ $5 = silent ] || at $1 ip neigh change ${4%/*} dev "$(iface $1)" nud stale
 }
-moves() { # OBSERVER FROM TO ADDRESS/LENGTH [silent|arping|na]
+moves() { # OBSERVER FROM TO ADDRESS/LENGTH silent|arping|na: move the address, with no announcement, one by arping, or one by the kernel (na); succeeds if OBSERVER follows
 	local observer=$1
 	eventually 20 settled "$@" || { echo "it is not at $2 yet"; return 1; }
 	at $3 sysctl -qw "net.ipv6.conf.$(iface $3).ndisc_notify=$([ $5 = na ] && echo 1 || echo 0)"

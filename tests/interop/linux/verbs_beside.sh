@@ -22,7 +22,7 @@ printf '%s\n' '[interface uib0@v1]' 'port = verbs:uib0/1' 'address = 10.4.9.11/1
 g a modprobe tun
 start_at a "$work/v.log" "$UIPOIB" run -c "$work/v.conf" -n v
 check "an interface beside ib0 comes up" eventually 60 grep -q 'uib0@v1: up$' "$work/v.log"
-# daemon: print the pid of the process in the VM that has the port open
+# daemon: print the pid of the process in the VM that has the verbs device open: the daemon of uipoib
 daemon() { g a 'for p in /proc/[0-9]*; do ! readlink $p/fd/* 2>/dev/null | grep -q uverbs || echo ${p#/proc/}; done'; }
 daemon=$(daemon)
 check "one process has the port open" eval '[[ $daemon =~ ^[0-9]+$ ]]'
@@ -43,7 +43,7 @@ check "another one joins it on the interface" members v1 uib0 $v1
 start_at h2 "$work/mcast.h2" "$mcast" recv uib0 $group $udp_port
 check "and a soft host" eventually $vm_patience grep -q ready "$work/mcast.h2"
 
-# The groups that both the kernel and uipoib use: broadcasts, 224.0.0.1, the group, and ff02::1
+# The groups that both the kernel and uipoib use: broadcasts, 224.0.0.1, $group, and ff02::1
 shared=(ff12:401b:ffff::ffff:ffff ff12:401b:ffff::1 ff12:401b:ffff::f11:401 ff12:601b:ffff::1)
 sa_groups() { # print the groups of which the port is a full member, according to the SA
 	u -j fabric group show -d | jq -r '.group[] | select(.members | any((.port // "" | test("^vm-")) and (.join | test("^full")))) | .mgid'

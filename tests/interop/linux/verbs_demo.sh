@@ -38,7 +38,7 @@ vm_wait v w
 at_u() { g "$1" "$UIPOIB" -n "$1" "${@:2}"; }
 iface() { echo uib0; }
 
-v_start() { # VM: its uipoib; $daemon[VM] is the pid
+v_start() { # VM: start the uipoib of this VM; ${daemon[VM]} is its pid
 	printf '%s\n' '[interface uib0]' 'port = verbs:uib0/1' "address = ${ip4[$1]}/16" >"$work/$1.conf"
 	g "$1" 'modprobe tun; ip addr flush dev ib0; ip link set ib0 down'
 	start_at "$1" "$work/$1.log" "$UIPOIB" run -c "$work/$1.conf" -n "$1"
@@ -65,7 +65,7 @@ for p in $places; do eventually 20 learn "$p" >"$work/learn" || echo "not ok - $
 others() { local p; for p in $places; do [ "$p" = "$1" ] || echo "$p"; done; }
 # ping_each PLACE ADDRESS...: send one ping to each address, all by one command, because each command in a VM takes time
 ping_each() { at "$1" sh -c 'for a; do ping -n -q -c 1 -W 5 "$a" || exit; done' sh "${@:2}"; }
-ping_others() { # PLACE: IPv4
+ping_others() { # PLACE: ping all other places from PLACE by IPv4
 	local to=() p
 	for p in $(others "$1"); do to+=("${ip4[$p]}"); done
 	ping_each "$1" "${to[@]}"

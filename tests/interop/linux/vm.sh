@@ -251,7 +251,7 @@ topo_ring 2 3 | sed 's/^Switch 3/Switch 6/' >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
 export UIPOIB_NAME=$inst
 lab_up
-qemus() { # PID...: the QEMU processes among the descendants of these processes
+qemus() { # PID...: print the pids of the QEMU processes among the descendants of these processes
 	local p
 	for p in "$@"; do descendants "$p"; done | while read -r p; do
 		[[ $(readlink "/proc/$p/exe") == *qemu-system* ]] && echo "$p"

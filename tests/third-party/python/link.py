@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
-What pyroute2 does with the kernel's ib0. Each argument is a command; one process makes all of them, because an emulated
-processor needs seconds to load the library.
+What pyroute2 does with the kernel's ib0. Each argument is a command. One process executes all commands, because an
+emulated processor needs seconds to load the library.
 
     configure ADDRESS LENGTH    set ib0 up, with this address
     partition NAME P_KEY        make an interface of ib0 in this partition, and set it up

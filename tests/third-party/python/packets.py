@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """
 What scapy does with the kernel's ib0: packets.py CAPTURE. It prints a line for each trial, with the result or the exception.
-One process makes all of them, because an emulated processor needs a minute to load the library. CAPTURE is a file of tcpdump.
+One process makes all trials, because an emulated processor needs a minute to load the library. CAPTURE is a file of tcpdump.
 """
 import socket
 import sys

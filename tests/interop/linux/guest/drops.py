@@ -201,7 +201,7 @@ def first_keepalive(far):
 
 
 def check_down(far, name):
-    """Test the port while it is Down, because the device has received nothing yet."""
+    """Test the device before it has received anything, so that its port is still Down."""
     good = tell(first_keepalive(far), "it speaks after its silence")
     before = read(name)
     write(f"{DEBUG}/uib_test/{name}/run", "tx_state")

@@ -59,7 +59,7 @@ fault() {
 # The hosts are named namespaces, which outlive the instances, so that the probes continue.
 spaces_del() { ip netns del "$inst-h2"; ip netns del "$inst-h3"; } 2>/dev/null
 
-far_conf() { # [LINE]: the configuration of the other instance, LINE being one more line for its interface
+far_conf() { # [LINE]: write the configuration of the other instance, with LINE as one more line of its interface
 	{
 		printf '[interface uib0@h3]\nport = udp:127.0.0.1:%s,guid=0xace0000000c003,listen=127.0.0.1:%s\n' "$far_here" "$far_peer"
 		printf 'netns = %s\naddress = 10.4.0.3/16\naddress = fd04::3/64\n%s\n' "$inst-h3" "${1:-}"

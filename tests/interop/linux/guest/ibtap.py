@@ -133,8 +133,8 @@ def frame(source, dest, proto, payload, head=bytes(VNET)):
 
 
 class Wire(threading.Thread):
-    """Copies each frame that is read from one of two descriptors to the other descriptor, until stop(). Stores headers
-    of frames in .seen."""
+    """Copies each frame that is read from one of two descriptors to the other descriptor, until stop(). .seen gets, for
+    each frame, the end that sent it ("a" or "b"), the frame with at most 128 octets of payload, and the length of the payload."""
 
     def __init__(self, a, b):
         super().__init__(daemon=True)

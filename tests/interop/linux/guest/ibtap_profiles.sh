@@ -62,7 +62,7 @@ multicast() { # FROM TO GROUP: let TO join the group, wait until a datagram from
 	wait $pid 2>/dev/null
 	return $status
 }
-tcp() { # FROM TO MEGABYTES: prints bits per second
+tcp() { # FROM TO MEGABYTES: send by TCP from host FROM to host TO, and print the bits per second
 	local pid
 	bx "h$2" iperf3 -s -1 --forceflush >"$work/iperf" 2>&1
 	pid=$!

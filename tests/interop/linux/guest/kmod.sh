@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests uib.ko alone, in the VM of `uipoib vm`, and prints TAP. Devices are added and removed, wrong packets are discarded
-# and counted, a fuzzer sends packets that no real node would send, devices are moved to network namespaces, and the
-# module is removed under traffic.
+# Tests uib.ko alone, in the VM of `uipoib vm`, and prints TAP. Devices are added and removed, and moved to network namespaces.
+# Wrong packets are discarded and counted, and a fuzzer sends packets that no real node would send. At the end the module is
+# removed under traffic.
 #
 #	h1 10.4.0.1 --- Switch1 --- uib0, ib0 10.4.0.100	uib1 --- lo --- drops.py, fuzz.py
 #
@@ -105,8 +105,8 @@ check "nothing is left of it" eventually 5 gone uib1
 
 # --- the link of a device starts when all consumers know the device
 
-# If the link came up before the end of the registration, the SM's first request could make ib_core replace GID 0
-# while ib_ipoib reads it, and the device would have no interface.
+# If the link came up before the end of the registration, the SM's first request could make ib_core replace GID 0 while
+# ib_ipoib reads this GID. ib_ipoib would then make no interface for the device.
 tracing=/sys/kernel/tracing
 trace_starts() { echo 'r:uib_test/registered ib_register_device' >>$tracing/kprobe_events && echo 'p:uib_test/started uib_link_start' >>$tracing/kprobe_events && echo 1 >$tracing/events/uib_test/enable; }
 starts_last() {
@@ -156,7 +156,7 @@ check "removed after that" remove uib1
 # --- network namespaces: the UDP socket of a device is in the namespace in which the device was added, and the device
 # is removed with this namespace
 
-ib_net() { # DEVICE: its network interface in this namespace
+ib_net() { # DEVICE: print the name of the network interface of DEVICE in this namespace
 	local n
 	for n in /sys/class/net/*; do
 		[ "$(cut -c 37- "$n/address")" != "$(sed 's/\([0-9a-f][0-9a-f]\)\([0-9a-f][0-9a-f]\)/\1:\2/g' "/sys/class/infiniband/$1/node_guid")" ] || echo "${n##*/}"

@@ -10,7 +10,7 @@ TEST_ISOLATED=1 # a device belongs to the namespace of the VM
 . "$(dirname "$0")/../../../system/lib.sh"
 
 # A VM cannot measure how much CPU time the machine gives to other programs, so stretch() does not work in a VM. On a
-# busy machine a VM once took 80 s to see that a program had opened a file, and its link goes down whenever the VM gets
+# busy machine a VM once took 80 s to see that a program had opened a file. Also, the VM's link goes down whenever the VM gets
 # no CPU time for 3 s. So the limit of each wait is long; a wait ends at once on success.
 patience=600
 
