@@ -121,18 +121,17 @@ void host_follow(struct inst_host *h, const char *spec)
 	int err = watch_names(h->inst, spec);
 
 	/*
-	 * A host that a reload adds has no inotify watch, because the daemon's root directory is empty by then.
-	 * Without a watch, the helper process is asked about the namespace at intervals.
+	 * A host that a reload adds has no inotify watch, because the daemon's root directory is empty by then. The
+	 * helper process is asked at intervals with a watch, too, because not every change shows in the folder.
 	 */
 	if (err)
 		log_to(&h->log, LOG_LVL_DEBUG,
-		       "host %s: the namespace %s is asked about at intervals: %s", h->name, spec,
-		       strerror(-err));
+		       "host %s: the namespace %s is asked about at intervals only: %s", h->name,
+		       spec, strerror(-err));
 	h->follows = true;
 	timer_init(&h->follow_timer, ask);
 	follow_init(&h->follow, h->inst->loop.now);
-	if (err)
-		plan(h);
+	plan(h);
 }
 
 void host_unfollow(struct inst_host *h)

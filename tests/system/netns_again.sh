@@ -116,6 +116,11 @@ lab_remember
 check "stop while it is gone" lab_down
 ip netns add "$space"
 lab_up
+umount -l "/run/netns/$space"
+check "unmounted from its name, before any file of the folder has changed: this is noticed, too" eventually 30 gone
+rm "/run/netns/$space"
+ip netns add "$space"
+check "made again: the interfaces come up" eventually 20 up
 ip netns del "$space"
 check "a namespace that the instance found is followed too" eventually 20 gone
 ip netns add "$space"
