@@ -192,8 +192,9 @@ static void follow(struct walk *w, const struct chk_node *from)
 }
 
 /*
- * Find the switch to which the owner of the LID is connected. Return: false if the owner is
- * connected to no switch
+ * Store in w->last the last switch of a route to the LID, and in w->exit its port to the owner of
+ * the LID: the owner itself and port 0 if the owner is a switch, otherwise the switch to which the
+ * owner is connected. Return: false if the owner is connected to no switch
  */
 static bool find_last(struct walk *w)
 {

@@ -45,7 +45,7 @@ bool chan_recv(struct frame_rx *rx);
 void fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* power_off() - Flush files to the shares, and end the machine */
 void power_off(void) __attribute__((noreturn));
-/* pause_ms() - Sleep for less than a second */
+/* pause_ms() - Sleep for @ms milliseconds, which must be less than 1000 */
 void pause_ms(unsigned int ms);
 /* write_file() - Write a short text into a file of /proc or /sys. Return: 0 or -errno */
 int write_file(const char *path, const char *text);

@@ -167,7 +167,7 @@ int srv_answer(struct srv *s, struct srv_reply *r);
  *
  * The check is needed because another link may have got the index of a deleted TAP, and the helper
  * must not change this link.
- * Return: 0 or -errno, with the refusal stored
+ * Return: 0; -errno: the check or the open failed, and @r says which step was refused (srv_refuse())
  */
 int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r);
 /* srv_tap_at() - Find the TAP that this helper made in @ns with index @ifindex; NULL if there is none */

@@ -5,9 +5,10 @@
 
 /*
  * This file attaches the QP to groups. To receive a group, the QP is attached to the group's MGID with the group's
- * own MLID. If the profile allows senders to use the MLID of another group (mcast_lent.c), the QP is also attached
- * with the MLIDs of all lenders, even if the group was joined. The reason: an HCA is allowed to compare both the
- * MGID and the DLID of a packet with the attachment.
+ * own MLID. Some profiles allow a sender that cannot join a group to use the MLID of another group, the lender
+ * (mcast_lent.c). With such a profile the QP is also attached to the group's MGID with the MLID of each possible
+ * lender. Other hosts may send by these MLIDs even if this host has joined the group, and an HCA is allowed to compare
+ * both the MGID and the DLID of a packet with the attachment.
  */
 
 struct mlids {

@@ -4,7 +4,10 @@
 #include "crc/sum.h"
 #include "train/priv.h"
 
-/* A sum of fewer packets than this would take as long as a separate check of each packet. */
+/*
+ * Smallest number of packets whose CRCs are verified together, by the CRCs of their sum (crc/sum.h). With
+ * fewer packets this would take as long as a separate check of each packet.
+ */
 #define SUM_MIN 3
 
 /*

@@ -157,7 +157,10 @@ static int take_slots(struct verbs_qp *q, unsigned int want)
 		q->rx_depth = 0;
 		return -ENOBUFS;
 	}
-	/* the slots that are not posted; from index rx_depth on, all slots of the queue pair */
+	/*
+	 * The array has two lists: from index 0 the slots that are not posted, and from index
+	 * rx_depth all slots of the queue pair.
+	 */
 	q->idle = calloc(2ul * q->rx_depth, sizeof(*q->idle));
 	if (!q->idle)
 		return -ENOMEM;

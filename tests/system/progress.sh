@@ -63,8 +63,8 @@ hang() {
 }
 check "an instance that hangs while its start is shown is given up" refuse 4 'after 30 s: the instance does not answer' hang
 
-# In the foreground, an instance writes its log to the terminal that shows the progress. Afterwards the terminal must have only
-# the lines of the log, each from its first column on.
+# In the foreground, an instance writes its log to the terminal that also shows the progress. At the end the terminal must show
+# only lines of the log. No rest of a progress line may stand before a log line.
 sed -i '/^pkey/d' "$work/lab.conf"
 foreground() {
 	on_terminal "$work/tty" "$UIPOIB" run -c "$work/lab.conf" -n "$inst" &

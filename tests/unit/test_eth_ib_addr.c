@@ -216,8 +216,8 @@ static void test_R50_only_an_arp_reply_to_us_asks_for_the_path(void **state)
 /* --- Neighbour Discovery on links of profile rfc4391 */
 
 /*
- * Write a message with an address option of 24 octets. @pad is the offset of the two zero octets in
- * the option, which are before or after the address
+ * Write a message with an address option of 24 octets, two of which are zero. @pad is the number of
+ * zero octets before the address: 2, or 0 if the zero octets are after the address
  */
 static size_t nd(uint8_t *m, uint8_t type, uint8_t opt, const char *lladdr, unsigned int pad)
 {

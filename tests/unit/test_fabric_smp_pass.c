@@ -160,8 +160,8 @@ static void test_I1_an_SMP_that_passes_is_as_if_made_anew(void **state)
 		random_smp(&rnd, mad);
 		if (!prng_below(&rnd, 10))
 			/*
-			 * the P_Key is a header field that the switch does not copy into the packet
-			 * it sends
+			 * The switch does not copy the P_Key of a packet that it receives, so an
+			 * unusual P_Key must not appear in the packet that it sends.
 			 */
 			d.pkey = 0x7fff;
 		if (!prng_below(&rnd, 10))

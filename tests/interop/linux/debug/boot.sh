@@ -31,7 +31,8 @@ shift
 : "${release:=$(ls /lib/modules | sort -V | tail -n 1)}"
 [ -n "$image" ] && modules='' || modules="virtio_pci 9pnet_virtio 9p overlay virtio_net"
 
-# Make the initramfs. Its /init mounts this machine's root below a tmpfs and runs CMD.
+# Make the initramfs. Its /init mounts this machine's root read-only, puts a tmpfs over it (overlay), which takes all writes, and
+# runs CMD.
 initramfs() {
 	local root=$work/initramfs m
 	rm -rf "$root"
