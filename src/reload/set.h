@@ -59,9 +59,10 @@ int reload_set_take(struct reload_set *s, int sock);
 /**
  * reload_apply() - Make the changes
  *
- * Return: 0; -errno, with a message in @err. After a failure nothing has changed if .missing is false for all
- * interfaces. If .missing is true for an interface, memory or descriptors ran out after the first interface was
- * removed, and all other changes are made.
+ * Return: 0; -errno, with a message in @err. If .missing is false for all interfaces after a failure, no interface has
+ * changed. Partitions have not changed either, unless memory ran out at the partitions of a fabric: the fabrics before
+ * it then have their new partitions. If .missing is true for an interface, memory or descriptors ran out after the
+ * first interface was removed, and all other changes are made.
  */
 int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
 
