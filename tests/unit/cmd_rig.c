@@ -35,7 +35,7 @@ void cmd_rig_run_for(struct ctl_rig *r, ns_t span)
 	ns_t end = r->now + span;
 
 	for (;;) {
-		ns_t next = timers_next(&r->in.loop.timers);
+		ns_t next;
 
 		cmd_rig_settle(r);
 		next = timers_next(&r->in.loop.timers);
@@ -47,12 +47,12 @@ void cmd_rig_run_for(struct ctl_rig *r, ns_t span)
 	cmd_rig_settle(r);
 }
 
-static int add_fabric(struct ctl_rig *r)
+int cmd_rig_fabric(struct inst *in)
 {
 	const struct conf_fabric cfg = { .name = "lab", .crc = CONF_CRC_FULL, .sm_embedded = true };
 	struct topo *t = topo_gen_demo(4, 2);
 	char err[INST_ERR_MAX];
-	int status = t ? fab_add(&r->in, &cfg, t, err) : -ENOMEM;
+	int status = t ? fab_add(in, &cfg, t, err) : -ENOMEM;
 
 	topo_free(t);
 	return status;
@@ -65,7 +65,7 @@ int cmd_rig_setup(void **state)
 	if (ctl_rig_setup(state))
 		return -1;
 	r = *state;
-	if (add_fabric(r))
+	if (cmd_rig_fabric(&r->in))
 		return -1;
 	r->peer = ctl_rig_client(r);
 	cmd_rig_run_for(r, NS_SEC(1));

@@ -12,6 +12,9 @@
 
 #include "ctl_rig.h"
 
+/* cmd_rig_fabric() - Add the fabric "lab" to an instance. Return: 0 or -errno */
+int cmd_rig_fabric(struct inst *in);
+
 /* The teardown function is in tests/ctl_rig.h. */
 int cmd_rig_setup(void **state);
 

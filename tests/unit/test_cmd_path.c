@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cmd_rig.h"
 #include "inst_rig.h"
 #include "cmd/cmd.h"
 #include "ctl/priv.h"
@@ -97,17 +98,6 @@ static int add_client(struct rig *r)
 	return s[1];
 }
 
-static int add_fabric(struct rig *r)
-{
-	const struct conf_fabric cfg = { .name = "lab", .crc = CONF_CRC_FULL, .sm_embedded = true };
-	struct topo *t = topo_gen_demo(4, 2);
-	char err[INST_ERR_MAX];
-	int status = t ? fab_add(&r->in, &cfg, t, err) : -ENOMEM;
-
-	topo_free(t);
-	return status;
-}
-
 static int add_iface(struct rig *r, unsigned int k)
 {
 	struct conf_port where = { .fabric = "lab", .port = 1 };
@@ -147,7 +137,7 @@ static int setup(void **state)
 	rtnl_attach(&r->host.rtnl, -1);
 	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
-	if (add_fabric(r) || add_iface(r, 0) || add_iface(r, 1))
+	if (cmd_rig_fabric(&r->in) || add_iface(r, 0) || add_iface(r, 1))
 		return -1;
 	r->peer = add_client(r);
 	run_for(r, NS_SEC(1));
