@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,18 +12,10 @@
 
 void cmd_rig_settle(struct ctl_rig *r)
 {
-	struct epoll_event ev[16];
-
 	for (int i = 0; i < 10000; i++) {
-		int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
+		bool served = ctl_rig_serve(r);
 
-		for (int k = 0; k < n; k++) {
-			struct loop_fd *f = ev[k].data.ptr;
-
-			if (f->fn)
-				f->fn(f, ev[k].events, r->now);
-		}
-		if (!inst_work(&r->in, r->now) && !n)
+		if (!inst_work(&r->in, r->now) && !served)
 			return;
 	}
 	fail_msg("the instance does not come to rest");

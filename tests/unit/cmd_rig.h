@@ -15,7 +15,7 @@
 /* cmd_rig_fabric() - Add the fabric "lab" to an instance. Return: 0 or -errno */
 int cmd_rig_fabric(struct inst *in);
 
-/* The teardown function is in tests/ctl_rig.h. */
+/* The teardown function is ctl_rig_teardown(). */
 int cmd_rig_setup(void **state);
 
 /* cmd_rig_settle() - Run the instance until it is idle */

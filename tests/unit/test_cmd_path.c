@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/ctl.h"
+#include "cmd_rig.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "cmd_rig.h"
-#include "inst_rig.h"
-#include "cmd/cmd.h"
-#include "ctl/priv.h"
 #include "helper/priv.h"
-#include "inst/fab.h"
 #include "inst/host.h"
 #include "inst/iface.h"
 #include "inst/port.h"
@@ -28,75 +21,13 @@
  */
 
 struct rig {
-	struct inst in;
-	struct ctl ctl;
+	struct ctl_rig c;
 	struct inst_host host;
 	struct inst_iface iface[2];
 	struct netdev_helper helper;
 	int served; /* the helper's end of the socket */
 	struct helper_req req; /* the latest request to the helper */
-	int peer;
-	ns_t now;
 };
-
-static bool spin_once(struct rig *r)
-{
-	struct epoll_event ev[16];
-	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
-
-	for (int k = 0; k < n; k++) {
-		struct loop_fd *f = ev[k].data.ptr;
-
-		if (f->fn)
-			f->fn(f, ev[k].events, r->now);
-	}
-	return n > 0;
-}
-
-/* Serve the descriptors and timers of the event loop, but move no packets. */
-static void serve(struct rig *r)
-{
-	r->in.loop.now = r->now;
-	for (int i = 0; i < 10000; i++) {
-		timers_run(&r->in.loop.timers, r->now);
-		if (!spin_once(r) && timers_next(&r->in.loop.timers) > r->now)
-			return;
-	}
-	fail_msg("the instance does not come to rest");
-}
-
-/*
- * Serve the descriptors and timers and move the packets of the fabric, until the time @span has
- * passed.
- */
-static void run_for(struct rig *r, ns_t span)
-{
-	ns_t end = r->now + span;
-
-	for (;;) {
-		ns_t next;
-
-		r->in.loop.now = r->now;
-		for (int i = 0; i < 10000; i++)
-			if (!spin_once(r) && !inst_work(&r->in, r->now))
-				break;
-		next = timers_next(&r->in.loop.timers);
-		if (next > end)
-			break;
-		r->now = next > r->now ? next : r->now;
-	}
-	r->now = end;
-}
-
-static int add_client(struct rig *r)
-{
-	int s[2];
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s) ||
-	    ctl_client_add(&r->ctl.control, s[0]))
-		return -1;
-	return s[1];
-}
 
 static int add_iface(struct rig *r, unsigned int k)
 {
@@ -106,13 +37,13 @@ static int add_iface(struct rig *r, unsigned int k)
 
 	snprintf(where.node, sizeof(where.node), "Hca%u", k + 1);
 	snprintf(i->name, sizeof(i->name), "uib%u", k);
-	i->inst = &r->in;
+	i->inst = &r->c.in;
 	i->host = &r->host;
 	i->ifindex = (int)(7 + k);
 	i->ifc.pkey = 0xffff;
-	list_add_tail(&r->in.ifaces, &i->link);
+	list_add_tail(&r->c.in.ifaces, &i->link);
 	list_add_tail(&r->host.ifaces, &i->on_host);
-	return port_get(&r->in, &where, &i->port, err);
+	return port_get(&r->c.in, &where, &i->port, err);
 }
 
 static int setup(void **state)
@@ -122,55 +53,42 @@ static int setup(void **state)
 
 	if (!r || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, s))
 		return -1;
-	if (inst_rig_init(&r->in))
+	if (ctl_rig_init(&r->c))
 		return -1;
-	r->now = r->in.loop.now;
 	r->helper.sock = s[0];
 	r->helper.pidfd = -1;
 	r->served = s[1];
 	helper_jobs_init(&r->helper);
-	r->in.helper = r->host.helper = &r->helper;
-	r->host.inst = &r->in;
+	r->c.in.helper = r->host.helper = &r->helper;
+	r->host.inst = &r->c.in;
 	r->host.ns = 1;
 	snprintf(r->host.name, sizeof(r->host.name), "h1");
 	list_init(&r->host.ifaces);
 	rtnl_attach(&r->host.rtnl, -1);
-	ctl_init(&r->ctl, &r->in, cmd_tables);
 	*state = r;
-	if (cmd_rig_fabric(&r->in) || add_iface(r, 0) || add_iface(r, 1))
+	if (cmd_rig_fabric(&r->c.in) || add_iface(r, 0) || add_iface(r, 1))
 		return -1;
-	r->peer = add_client(r);
-	run_for(r, NS_SEC(1));
-	return r->peer < 0 ? -1 : 0;
+	r->c.peer = ctl_rig_client(&r->c);
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	struct rig *r = *state;
-	struct ctl_client *c, *tmp;
 	struct inst_port *p, *next;
 
-	close(r->peer);
-	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
-		ctl_client_drop(c);
-		ctl_client_free(c);
-	}
-	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+	ctl_rig_drop_clients(&r->c);
 	for (unsigned int k = 0; k < 2; k++) {
 		list_del(&r->iface[k].link);
 		list_del(&r->iface[k].on_host);
 	}
-	list_for_each_safe (p, next, &r->in.ports, link)
+	list_for_each_safe (p, next, &r->c.in.ports, link)
 		port_close(p);
-	for (unsigned int k = 0; k < r->in.nfabs; k++)
-		fab_destroy(r->in.fab[k]);
-	free(r->in.fab);
 	helper_jobs_fini(&r->helper);
 	close(r->helper.sock);
 	close(r->served);
-	assert_int_equal(pkt_pool_pkts_used(r->in.pool), 0);
-	pkt_pool_destroy(r->in.pool);
-	loop_fini(&r->in.loop);
+	ctl_rig_fini(&r->c);
 	free(r);
 	return 0;
 }
@@ -236,14 +154,14 @@ static void test_path_get_resolves_and_then_asks_the_SA(void **state)
 {
 	struct rig *r = *state;
 
-	send_to(r->peer, ADDRESS);
-	serve(r);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
 	assert_true(next_request(r));
 	assert_int_equal(r->req.op, HELPER_NEIGH_USE);
 	helper_answers(r, 0, "");
 	give_address(r);
-	run_for(r, NS_SEC(1));
-	ends(r, r->peer, "\"record\":");
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	ends(r, r->c.peer, "\"record\":");
 }
 
 /*
@@ -254,29 +172,29 @@ static void test_path_get_a_late_refusal_of_the_helper_is_of_no_matter(void **st
 {
 	struct rig *r = *state;
 
-	send_to(r->peer, ADDRESS);
-	serve(r);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
 	assert_true(next_request(r));
 	give_address(r);
-	r->now += NS_MSEC(20);
-	serve(r);
-	assert_string_equal(heard(r->peer),
+	r->c.now += NS_MSEC(20);
+	ctl_rig_spin(&r->c);
+	assert_string_equal(heard(r->c.peer),
 			    ""); /* the SA has got the query, but its answer has not arrived */
 	helper_answers(r, -ENODEV, "resolving: No such device");
-	run_for(r, NS_SEC(1));
-	ends(r, r->peer, "\"record\":");
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	ends(r, r->c.peer, "\"record\":");
 }
 
 static void test_path_get_the_helper_refuses(void **state)
 {
 	struct rig *r = *state;
 
-	send_to(r->peer, ADDRESS);
-	serve(r);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
 	assert_true(next_request(r));
 	helper_answers(r, -ENODEV, "resolving: No such device");
-	serve(r);
-	ends(r, r->peer, "resolving: No such device\",\"errno\":\"ENODEV\"");
+	ctl_rig_spin(&r->c);
+	ends(r, r->c.peer, "resolving: No such device\",\"errno\":\"ENODEV\"");
 }
 
 /* --- errors */
@@ -302,10 +220,10 @@ static void test_H33_path_get_says_which_error(void **state)
 	char want[32];
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(bad); i++) {
-		send_to(r->peer, bad[i].args);
-		serve(r);
+		send_to(r->c.peer, bad[i].args);
+		ctl_rig_spin(&r->c);
 		snprintf(want, sizeof(want), "\"errno\":\"%s\"", bad[i].want);
-		ends(r, r->peer, want);
+		ends(r, r->c.peer, want);
 	}
 }
 
@@ -313,12 +231,12 @@ static void test_H33_path_get_nobody_has_the_address(void **state)
 {
 	struct rig *r = *state;
 
-	send_to(r->peer, ADDRESS);
-	serve(r);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
 	assert_true(next_request(r));
 	helper_answers(r, 0, "");
-	run_for(r, NS_SEC(5));
-	ends(r, r->peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
+	cmd_rig_run_for(&r->c, NS_SEC(5));
+	ends(r, r->c.peer, "nobody on the link has it\",\"errno\":\"ENXIO\"");
 }
 
 /*
@@ -329,15 +247,15 @@ static void test_H33_path_get_the_SA_fails(void **state)
 {
 	struct rig *r = *state;
 
-	send_to(r->peer, "\"address\":\"fe80::dead:beef\",\"dev\":\"uib0\"");
-	run_for(r, NS_SEC(1));
-	ends(r, r->peer, "\"errno\":\"EHOSTUNREACH\"");
+	send_to(r->c.peer, "\"address\":\"fe80::dead:beef\",\"dev\":\"uib0\"");
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	ends(r, r->c.peer, "\"errno\":\"EHOSTUNREACH\"");
 	assert_int_equal(
-		fabric_link_set(fabric_node_port(r->iface[0].port->node, 1), false, r->now), 0);
-	run_for(r, NS_SEC(1));
-	send_to(r->peer, "\"address\":\"fe80::dead:bee0\",\"dev\":\"uib0\"");
-	run_for(r, NS_SEC(100));
-	ends(r, r->peer, "\"errno\":\"ENETDOWN\"");
+		fabric_link_set(fabric_node_port(r->iface[0].port->node, 1), false, r->c.now), 0);
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	send_to(r->c.peer, "\"address\":\"fe80::dead:bee0\",\"dev\":\"uib0\"");
+	cmd_rig_run_for(&r->c, NS_SEC(100));
+	ends(r, r->c.peer, "\"errno\":\"ENETDOWN\"");
 }
 
 /* --- many clients */
@@ -349,18 +267,18 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 	int fd[HALF], other[HALF - 1];
 
 	for (int i = 0; i < HALF; i++) {
-		fd[i] = add_client(r);
+		fd[i] = ctl_rig_client(&r->c);
 		assert_true(fd[i] >= 0);
 		send_to(fd[i], ADDRESS);
 		shutdown(fd[i], SHUT_WR);
-		serve(r);
+		ctl_rig_spin(&r->c);
 		assert_string_equal(heard(fd[i]), "");
 	}
-	send_to(r->peer, ADDRESS);
-	serve(r);
-	ends(r, r->peer, "path get: 32 requests wait already\",\"errno\":\"EBUSY\"");
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
+	ends(r, r->c.peer, "path get: 32 requests wait already\",\"errno\":\"EBUSY\"");
 	for (int i = 0; i < HALF - 1; i++) {
-		other[i] = add_client(r);
+		other[i] = ctl_rig_client(&r->c);
 		assert_true(other[i] >= 0);
 	}
 	/*
@@ -368,15 +286,15 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 	 * request of another client.
 	 */
 	close(fd[0]);
-	serve(r);
-	send_to(r->peer, ADDRESS);
-	serve(r);
-	assert_string_equal(heard(r->peer), "");
+	ctl_rig_spin(&r->c);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
+	assert_string_equal(heard(r->c.peer), "");
 	for (int i = 1; i < HALF; i++) {
 		close(fd[i]);
 		close(other[i - 1]);
 	}
-	serve(r);
+	ctl_rig_spin(&r->c);
 }
 
 /*
@@ -386,16 +304,16 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
 	struct rig *r = *state;
-	unsigned int before = r->ctl.control.nclients;
-	int fd = add_client(r);
+	unsigned int before = r->c.ctl.control.nclients;
+	int fd = ctl_rig_client(&r->c);
 
 	send_to(fd, ADDRESS);
 	shutdown(fd, SHUT_WR);
-	serve(r);
-	assert_int_equal(r->ctl.control.nclients, before + 1);
+	ctl_rig_spin(&r->c);
+	assert_int_equal(r->c.ctl.control.nclients, before + 1);
 	give_address(r);
-	run_for(r, NS_SEC(1));
-	assert_int_equal(r->ctl.control.nclients, before);
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	assert_int_equal(r->c.ctl.control.nclients, before);
 	ends(r, fd, "\"record\":");
 	close(fd);
 }
@@ -409,9 +327,9 @@ static void test_a_port_of_no_soft_fabric(void **state)
 
 	r->iface[0].port->fab = NULL;
 	r->iface[0].host = r->iface[1].host = &r->host;
-	ask(r->peer, "trace", "\"from\":\"uib0\",\"to\":\"uib1\",\"family\":4");
-	serve(r);
-	ends(r, r->peer,
+	ask(r->c.peer, "trace", "\"from\":\"uib0\",\"to\":\"uib1\",\"family\":4");
+	ctl_rig_spin(&r->c);
+	ends(r, r->c.peer,
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
 	/*
@@ -419,13 +337,13 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	 * none here. So uib1 must not be taken as the owner of the address.
 	 */
 	give_address(r);
-	send_to(r->peer, ADDRESS);
-	serve(r);
+	send_to(r->c.peer, ADDRESS);
+	ctl_rig_spin(&r->c);
 	assert_true(next_request(r));
 	assert_int_equal(r->req.op, HELPER_NEIGH_USE);
 	helper_answers(r, -ENODEV, "resolving: No such device");
-	run_for(r, NS_SEC(5));
-	ends(r, r->peer, "ENODEV");
+	cmd_rig_run_for(&r->c, NS_SEC(5));
+	ends(r, r->c.peer, "ENODEV");
 	r->iface[0].port->fab = fab;
 }
 

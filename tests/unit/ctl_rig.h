@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TESTS_CTL_RIG_H
-#define TESTS_CTL_RIG_H
+#ifndef UNIT_CTL_RIG_H
+#define UNIT_CTL_RIG_H
 
 /*
  * The control server, with all commands, on an instance to which a test may add fabrics. The test
@@ -19,7 +19,7 @@
 #include "ctl/ctl.h"
 #include "ctl/priv.h"
 #include "inst/fab.h"
-#include "unit/inst_rig.h"
+#include "inst_rig.h"
 
 struct ctl_rig {
 	struct inst in;
@@ -29,12 +29,8 @@ struct ctl_rig {
 	ns_t now;
 };
 
-static inline int ctl_rig_setup(void **state)
+static inline int ctl_rig_init(struct ctl_rig *r)
 {
-	struct ctl_rig *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -1;
 	if (inst_rig_init(&r->in))
 		return -1;
 	snprintf(r->in.cfg.name, sizeof(r->in.cfg.name), "test");
@@ -42,50 +38,76 @@ static inline int ctl_rig_setup(void **state)
 	r->peer = -1;
 	r->fd = -1;
 	ctl_init(&r->ctl, &r->in, cmd_tables);
-	*state = r;
 	return 0;
 }
 
-static inline int ctl_rig_teardown(void **state)
+static inline void ctl_rig_drop_clients(struct ctl_rig *r)
 {
-	struct ctl_rig *r = *state;
 	struct ctl_client *c, *tmp;
 
 	if (r->peer >= 0)
 		close(r->peer);
+	r->peer = -1;
 	list_for_each_safe (c, tmp, &r->ctl.clients, link) {
 		ctl_client_drop(c);
 		ctl_client_free(c);
 	}
 	timer_cancel(&r->in.loop.timers, &r->ctl.reaper);
+}
+
+static inline void ctl_rig_fini(struct ctl_rig *r)
+{
+	ctl_rig_drop_clients(r);
 	for (unsigned int i = 0; i < r->in.nfabs; i++)
 		fab_destroy(r->in.fab[i]);
 	free(r->in.fab);
 	assert_int_equal(pkt_pool_pkts_used(r->in.pool), 0);
 	pkt_pool_destroy(r->in.pool);
 	loop_fini(&r->in.loop);
-	free(r);
+}
+
+static inline int ctl_rig_setup(void **state)
+{
+	struct ctl_rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	return r ? ctl_rig_init(r) : -1;
+}
+
+static inline int ctl_rig_teardown(void **state)
+{
+	ctl_rig_fini(*state);
+	free(*state);
 	return 0;
 }
 
-/* Serve the ready descriptors and run the due timers once. Returns true if there is more to do. */
-static inline bool ctl_rig_spin_once(struct ctl_rig *r)
+/* Serve the ready descriptors once. Returns true if there were any. */
+static inline bool ctl_rig_serve(struct ctl_rig *r)
 {
 	struct epoll_event ev[16];
 	int n = epoll_wait(r->in.loop.epfd, ev, 16, 0);
 
+	r->in.loop.now = r->now; /* inst_work() may have stored the real time */
 	for (int i = 0; i < n; i++) {
 		struct loop_fd *f = ev[i].data.ptr;
 
 		if (f->fn)
 			f->fn(f, ev[i].events, r->now);
 	}
+	return n > 0;
+}
+
+/* Serve the ready descriptors and run the due timers once. Returns true if there is more to do. */
+static inline bool ctl_rig_spin_once(struct ctl_rig *r)
+{
+	bool served = ctl_rig_serve(r);
+
 	timers_run(&r->in.loop.timers, r->now);
 	/*
 	 * A timer that runs in this round may arm a timer that is due at once, such as the timer
 	 * that removes clients. The new timer runs in the next round.
 	 */
-	return n > 0 || timers_next(&r->in.loop.timers) <= r->now;
+	return served || timers_next(&r->in.loop.timers) <= r->now;
 }
 
 /*
