@@ -308,15 +308,18 @@ static bool path_has_held(const struct ipoib_path *p)
 	return false;
 }
 
-/*
- * Gives up the record and the address handle of the path. Packets to this path are held until the SA
- * has answered again.
- */
-static void path_renew(struct ipoib_path *p, ns_t now)
+/* Gives up the record and the address handle of the path. */
+static void path_reset(struct ipoib_path *p)
 {
 	sac_path_cancel(&p->wait);
 	ipoib_ah_drop(p->link, &p->ah);
 	path_set_state(p, IPOIB_PATH_NONE, 0);
+}
+
+/* As path_reset(), but packets that wait for the path are held until the SA has answered again. */
+static void path_renew(struct ipoib_path *p, ns_t now)
+{
+	path_reset(p);
 	if (path_has_held(p))
 		ipoib_path_resolve(p, now);
 }
@@ -385,9 +388,7 @@ void ipoib_paths_reset(struct ipoib_link *l)
 	{
 		struct ipoib_neigh *n;
 
-		sac_path_cancel(&p->wait);
-		ipoib_ah_drop(l, &p->ah);
-		path_set_state(p, IPOIB_PATH_NONE, 0);
+		path_reset(p);
 		list_for_each (n, &p->neighs, path_node)
 			ipoib_hold_drop(l, &n->held, IPOIB_DROP_LINK_DOWN);
 	}
