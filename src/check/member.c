@@ -12,7 +12,7 @@
 /* The ports that have members of an MLID */
 struct ports {
 	/* GUID of the port of the member that was counted last; 0: no member was counted */
-	uint64_t first;
+	uint64_t guid;
 	bool several; /* members are at two ports or more */
 };
 
@@ -20,8 +20,8 @@ static void count(struct ports *v, const struct chk_member *m)
 {
 	struct ports *x = &v[m->mlid - IB_LID_MCAST_MIN];
 
-	x->several = x->several || (x->first && x->first != m->port_guid);
-	x->first = m->port_guid;
+	x->several = x->several || (x->guid && x->guid != m->port_guid);
+	x->guid = m->port_guid;
 }
 
 /*

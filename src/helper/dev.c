@@ -293,13 +293,10 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 /* ----- changing a TAP */
 
 /*
- * While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on the device, and forgets the device's IPv6 addresses and
- * settings. When the MTU becomes large enough, the kernel begins again with its default settings, and makes an fe80:: address from
- * the MAC.
- */
-/*
  * Tells whether @c raises the MTU of a TAP without .stable so that the kernel begins IPv6 on the
- * TAP again
+ * TAP again. While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on the device,
+ * and forgets the device's IPv6 addresses and settings. When the MTU becomes large enough, the
+ * kernel begins again with its default settings, and makes an fe80:: address from the MAC.
  */
 static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
 {

@@ -96,7 +96,6 @@ enum sm_stage {
 	SM_STAGE_ARM,
 	SM_STAGE_ACTIVATE,
 	SM_STAGE_UP, /* the database is published: SUBNET UP */
-	SM_STAGE_LIGHT, /* a light sweep runs */
 };
 
 const char *sm_stage_name(enum sm_stage st);

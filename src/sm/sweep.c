@@ -27,7 +27,6 @@ static const char *const stage_name[] = {
 	[SM_STAGE_PKEYS] = "pkeys",	  [SM_STAGE_ROUTE] = "route",
 	[SM_STAGE_MCAST] = "mcast",	  [SM_STAGE_ARM] = "arm",
 	[SM_STAGE_ACTIVATE] = "activate", [SM_STAGE_UP] = "up",
-	[SM_STAGE_LIGHT] = "light",
 };
 
 const char *sm_stage_name(enum sm_stage st)
