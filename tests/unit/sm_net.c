@@ -244,6 +244,16 @@ void net_ring(struct net *net, struct net_node *s[3])
 		net_join(s[i], net_ca(net, 1));
 }
 
+void net_two_switches(struct net *net, unsigned int parallel)
+{
+	struct net_node *s1 = net_switch(net, 12), *s2 = net_switch(net, 12);
+
+	for (unsigned int i = 0; i < parallel; i++)
+		net_join(s1, s2);
+	for (int i = 0; i < 4; i++)
+		net_join(i < 2 ? s1 : s2, net_ca(net, 1));
+}
+
 struct net_port *net_end(struct net_port *p)
 {
 	return p->node->lft ? &p->node->port[0] : p;

@@ -113,6 +113,12 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 void net_ring(struct net *net, struct net_node *s[3]);
 
 /*
+ * Make two switches s1 and s2, which @parallel cables join, with two hosts on each: h1 and h2 on s1, h3 and h4 on s2.
+ * net->node[0] and [1] are the switches, [2] to [5] the hosts.
+ */
+void net_two_switches(struct net *net, unsigned int parallel);
+
+/*
  * Return the MAD endpoint of a node. The first call makes the endpoint; if @is_sm is true, this
  * call also sets the capability bit IsSM of the node.
  */
