@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 #   make demo      install what is missing (as root), build, show a fabric at work
-#   make check     the tests, in some minutes; make check-all has those that take longer or need virtual machines
+#   make check     run the tests (some minutes); make check-all also runs tests that take longer or need virtual machines
 #   make vm        install what is missing (as root), build the program and the kernel module for `uipoib vm`
 #   make           build only build/uipoib
-#   make install   packaging/install.mk; make deb makes Debian packages
+#   make install   install the files that packaging/install.mk lists; make deb makes Debian packages
 #
 # Variants build side by side:  SAN=1 (ASan+UBSan)  CC=clang  VERBS=0  WEB=0  V=1 (show commands)
 # O=DIR overrides the output folder.

@@ -266,9 +266,9 @@ static double query_rate(struct bench *b)
 }
 
 /*
- * Returns the number of PathRecords per second of CPU time that the SA answers if each request asks
- * for a table. Virtual time passes between the requests, so that the SA's rate limit for the port
- * refuses no request.
+ * Returns the number of PathRecords per second of CPU time that the SA sends if the method of each
+ * request is GetTable. A second of virtual time passes between two requests, so that the SA's rate
+ * limit for the port refuses no request.
  */
 static double table_rate(struct bench *b)
 {

@@ -15,12 +15,15 @@
 #	tcp tcp_r		Gb/s received of one flow, a to b and b to a (cubic)
 #	tcp4 tcp4_r		of four flows together
 #	tcp6			of one flow over IPv6
-#	udp64 udp64_rate	thousand datagrams of 64 octets received a second: sent as fast as iperf3 can, and at RATE_KPPS
-#	udp1400			datagrams of 1400 octets, as fast as iperf3 can
-#	rtt1 rtt2		round trip in us, median and 99th percentile (rtt1_p50, ...): client and server on one CPU, on two
-#	FIGURE_lost		datagrams of UDP lost, per cent
+#	udp64			UDP datagrams of 64 octets received, in thousands a second; sent as fast as iperf3 can
+#	udp64_rate		the same, sent at RATE_KPPS
+#	udp1400			the same as udp64 for datagrams of 1400 octets
+#	rtt1			round trip in us: median (rtt1_p50) and 99th percentile (rtt1_p99); client and server run on
+#				one CPU
+#	rtt2			the same; client and server run on two CPUs
+#	FIGURE_lost		UDP datagrams lost, per cent
 #	FIGURE_cpu		CPU time (user and system) of the processes that relay: ms per Gb of TCP, us per
-#				datagram of UDP
+#				UDP datagram
 #
 # All rows are set up at the start, and a row is idle while another row is measured. Each round measures each row
 # once, and each round begins with another row than the previous round. The figures are printed as a table and written
@@ -202,7 +205,8 @@ ticks() { # PID...: print the CPU time that the processes have used, in clock ti
 }
 
 # iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: run iperf3 with the WORDs as options. AMOUNT and VALUE are jq
-# expressions on its output. FIGURE is recorded as VALUE, and FIGURE_cpu as the CPU time in ms divided by AMOUNT
+# expressions on the output of iperf3. Record VALUE as FIGURE. If processes relay the packets of the row, also record
+# FIGURE_cpu: the CPU time of these processes in ms, divided by AMOUNT
 iperf() {
 	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before after
 	shift 6

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Measures TCP and UDP between two hosts of each link profile, in turn on one fabric, and prints ratios to the profile
-# rfc4391:
+# Measures TCP and UDP between two hosts of each link profile. All hosts are on one fabric, and the profiles are
+# measured in turn. Prints the ratio of each profile to the profile rfc4391:
 #
 #	h1 -- Hca1 ==+========= Switch1 =========+== Hca2 -- h2		rfc4391
 #	h3 -- Hca3 ==+                           +== Hca4 -- h4		linux

@@ -5,20 +5,25 @@
  *
  *	relay [-t] [-m MTU] MODE [NETNS:]TAP [NETNS:]TAP
  *
- *	whole	frames are passed on as they were read, super-frames whole with their virtio-net header
- *	segment	super-frames are cut into packets of at most MTU octets with complete checksums. Adjacent packets of a flow
- *		are coalesced again before the relay writes them, as in an interface of uipoib
- *	crc	as segment, and each packet gets the headers LRH, BTH and DETH (no GRH, as between ports of a subnet) and
- *		IPoIB's header of 4 octets in place of the Ethernet header, with ICRC and VCRC over them; at the other end both
- *		CRCs are verified and the Ethernet header is put back
+ *	whole	The relay passes each frame on as it was read. A super-frame is not cut, and keeps
+ *		its virtio-net header.
+ *	segment	The relay cuts super-frames into packets of at most MTU octets with complete
+ *		checksums. Before it writes packets, it coalesces adjacent packets of a flow again,
+ *		as an interface of uipoib does.
+ *	crc	As segment. In addition, the relay replaces the Ethernet header of each packet by
+ *		LRH, BTH, DETH and IPoIB's header of 4 octets. (As between ports of one subnet,
+ *		there is no GRH.) It appends ICRC and VCRC. Then it verifies both CRCs, and puts the
+ *		Ethernet header back.
  *
- * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, which disappear when it
- * ends, and sets their MTU (2044 unless given); the user gives them addresses and sets them up. The relay prints
- * "ready" on stdout when the TAPs exist, ends at SIGTERM or SIGINT, and then prints its counters as JSON on stderr.
- * Status 2: wrong arguments; 1: a TAP could not be made, or the relay could not run.
+ * NETNS is the name of a namespace of `ip netns`, a path, or pid:N. The relay makes the TAPs, and
+ * sets their MTU (2044 unless given). The user gives the TAPs addresses, and sets them up. The TAPs
+ * disappear when the relay ends. The relay prints "ready" on stdout when the TAPs exist. At SIGTERM
+ * or SIGINT it prints its counters as JSON on stderr, and ends. Exit status 2: wrong arguments; 1:
+ * a TAP could not be made, or the relay could not run.
  *
- * The relay has one thread, or with -t one thread for each direction, which shows how much a second processor could
- * gain. The relay ignores addresses and neighbours: each frame is written to the other TAP.
+ * The relay has one thread, or with -t one thread for each direction. The option -t is there to
+ * measure how much a second processor could gain. The relay ignores addresses and neighbours: each
+ * frame is written to the other TAP.
  */
 
 #include <errno.h>

@@ -3,12 +3,12 @@
 #
 # make bench: measures the figures of the project again.
 #
-#	path	ns and instructions per packet of encode, switch hop, decode
-#	sweep	sweep time and memory, PathRecords a second
-#	scale	1,000 switches and 10,000 HCAs, beside OpenSM on uipoib's fabric and on ibsim
-#	net	TCP, UDP, round trips and CPU, beside a veth pair and bare relays measured in the same minutes
-#	profiles	TCP and 64-byte UDP of each link profile, beside rfc4391 in the same minutes
-#	verbs	TCP of a VM through a port of libibverbs, beside the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
+#	path	ns and instructions per packet: for encoding, for a hop through a switch, and for decoding
+#	sweep	sweep time and memory of the embedded SM, and PathRecords a second
+#	scale	a fabric of 1,000 switches and 10,000 HCAs: the embedded SM; for comparison OpenSM, on uipoib's fabric and on ibsim
+#	net	TCP, UDP, round trips and CPU time; for comparison a veth pair and bare relays, measured in turn with uipoib
+#	profiles	TCP and 64-byte UDP of each link profile; for comparison rfc4391, measured in turn with the others
+#	verbs	TCP of a VM: uipoib on a port of libibverbs; for comparison the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
 #
 #	run.sh [path] [sweep] [scale] [net] [profiles] [verbs]	default: all but verbs, in less than 15 minutes
 set -u

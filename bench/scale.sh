@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Measures a fabric of 1,000 switches and 10,000 HCAs, in the format that ibnetdiscover prints. The fabric is imported,
-# and runs under the embedded SM, and under OpenSM on uipoib's fabric and on ibsim.
+# Measures a fabric of 1,000 switches and 10,000 HCAs. gen_topo.py writes the fabric in the format that ibnetdiscover
+# prints, and `uipoib fabric import` reads it. The script measures the import, then the embedded SM, and then OpenSM
+# twice: on uipoib's fabric, and on ibsim.
 #
 #	scale.sh [SIZE]		of gen_topo.py: test, large (default), full; needs root
 set -u

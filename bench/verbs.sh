@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Measures TCP between a VM and a host on uipoib's fabric, in turn with uipoib on a port of libibverbs and with the
-# kernel's own ib_ipoib on the same port. Rows:
+# Measures TCP between a VM and a host on uipoib's fabric. In the VM, the kernel's own ib_ipoib and uipoib (through
+# libibverbs) use the same port, and are measured in turn. Rows:
 #
 #	kernel	a: ib0 10.4.9.1 ------+
 #				      uib.ko == UDP == Switch1 -- Hca1 -- h1 10.4.0.1, 10.5.0.1
@@ -17,8 +17,8 @@
 #
 #	ROUNDS=5 SECONDS_EACH=5 PROFILE=1 JSON=FILE verbs.sh
 #
-# With PROFILE=1, the script also prints, after the rounds, the functions in which the VM spends its time (from perf's
-# samples by the VM's clock), and the number of system calls that the daemon makes for a packet.
+# With PROFILE=1, the script prints two more results after the rounds: the functions in which the VM spends its time
+# (perf samples the event cpu-clock), and the number of system calls per packet that the daemon in the VM makes.
 rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-5} json=${JSON:-$PWD/${O:-build}/bench/verbs.json}
 export UIPOIB=${UIPOIB:-${O:-build}/uipoib}
 export ROUNDS=$rounds SECONDS_EACH=$secs JSON=$json

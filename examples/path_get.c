@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the path to an IP address with the library libuipoib-path:
+ * Asks the library libuipoib-path for the path to an IP address, and prints this path:
  *
  *	cc -o path_get path_get.c $(pkg-config --cflags --libs libuipoib-path)
  *	uipoib exec h1 ./path_get 10.4.0.2

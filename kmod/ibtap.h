@@ -23,8 +23,11 @@
  *	EINVAL		write(): the frame is too short, or its virtio-net header is wrong or contradicts the frame
  *	EIO		write(): the device is down
  *
- * poll() returns EPOLLIN when a frame is waiting, EPOLLPRI when the groups of the device have changed since
- * IBTAP_GET_GROUPS, EPOLLOUT always, and EPOLLERR|EPOLLHUP when the device was removed.
+ * Events of poll()
+ *	EPOLLIN			a frame is waiting
+ *	EPOLLPRI		the groups of the device have changed since IBTAP_GET_GROUPS
+ *	EPOLLOUT		always
+ *	EPOLLERR|EPOLLHUP	the device was removed
  */
 
 #include <linux/ioctl.h>
@@ -53,10 +56,14 @@ struct ibtap_header {
 #define IBTAP_EXCLUSIVE 0x2 /* fail with EEXIST if the device exists */
 
 /*
- * IBTAP_ATTACH makes a device in the network namespace in which the descriptor was opened, or attaches the descriptor
- * to an existing device of this namespace: to a device with IBTAP_MULTI_QUEUE that has a free queue, or to a persistent
- * device that has no owner. The caller must have CAP_NET_ADMIN in the namespace. Other callers can only attach to an
- * existing device for which IBTAP_SET_OWNER or IBTAP_SET_GROUP has allowed it.
+ * IBTAP_ATTACH attaches the descriptor to a device of the network namespace in which the descriptor
+ * was opened. If this namespace has no device with the given name, IBTAP_ATTACH makes the device.
+ * An existing device must have been made with the same value of IBTAP_MULTI_QUEUE, and must be
+ *  - a device with IBTAP_MULTI_QUEUE that has a free queue, or
+ *  - a persistent device to which no descriptor is attached.
+ *
+ * The caller must have CAP_NET_ADMIN in the namespace. Other callers can attach only to an existing
+ * device for which IBTAP_SET_OWNER or IBTAP_SET_GROUP has allowed it.
  */
 struct ibtap_attach {
 	/*

@@ -64,8 +64,8 @@ static __be16 header_parse_protocol(const struct sk_buff *skb)
 
 /*
  * Like ib_ipoib, this driver has no function .parse. The function would write an address of 20
- * octets, but its callers have room for 8 octets only: nfnetlink_queue and nfnetlink_log in a
- * struct on the stack, AF_PACKET in a ring, directly before the frame.
+ * octets, but its callers have room for 8 octets only. nfnetlink_queue and nfnetlink_log have this
+ * room in a struct on the stack. AF_PACKET has it in a ring, directly before the frame.
  */
 static const struct header_ops header_ops = {
 	.create = header_create,
@@ -112,8 +112,8 @@ static netdev_tx_t start_xmit(struct sk_buff *skb, struct net_device *dev)
 		goto drop;
 	skb_tx_timestamp(skb);
 	/*
-	 * The frame must not have a reference to its sender's socket either. The socket keeps its namespace in
-	 * existence, so the namespace could not end while the frame waits.
+	 * Drop the frame's reference to its sender's socket, too. With this reference, a waiting
+	 * frame would keep the socket in existence, and so the namespace of the socket.
 	 */
 	skb_orphan(skb);
 	nf_reset_ct(skb);

@@ -121,9 +121,11 @@ static int set_addr(struct net_device *dev, const struct ibtap_addr *a)
 }
 
 /*
- * The addresses of all groups contain parts of the broadcast address. IPv4 and IPv6 compute the addresses of groups
- * again when a device changes its type, so the function reports a change of the type to them. CHANGEADDR makes IPv4 and
- * IPv6 delete all neighbour entries, because some of the entries are for groups.
+ * The addresses of all IP groups contain parts of the broadcast address. IPv4 and IPv6 compute
+ * these addresses again when the type of a device changes. So this function reports a change of the
+ * type, although the type stays the same. Neighbour entries for groups still contain the old
+ * addresses, so this function also reports CHANGEADDR. This makes IPv4 and IPv6 delete all
+ * neighbour entries.
  */
 static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 {
@@ -274,9 +276,9 @@ static int get_info(const struct ibtap *tap, struct ibtap_info *ret)
 
 /*
  * An ioctl and its argument. The argument is read before RTNL is taken, and written after RTNL is
- * released. The reason is that every user may open /dev/ibtap. An access to a user's memory can
- * block RTNL for any length of time, because a process of the user may serve the page (userfaultfd,
- * FUSE).
+ * released. An access to a user's memory can last for any length of time, because a process of the
+ * user may serve the page (userfaultfd, FUSE). Every user may open /dev/ibtap. So if this memory
+ * were accessed under RTNL, every user could block RTNL.
  */
 struct command {
 	unsigned int cmd;

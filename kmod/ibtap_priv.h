@@ -14,10 +14,13 @@
  * its frames and its members .tap and .index; code that holds this lock may wake a transmit queue. Code that reads
  * ibtap.queue[] and .tap without a lock is in an RCU section.
  *
- * A device is removed by `ip link del`, with its namespace, or, if it is not persistent, with its last descriptor. Its
- * queues are then detached under RTNL. Reads and writes have no reference to the device, and use it only in an RCU
- * section or under the queue's lock. So neither a blocked reader nor a writer whose buffer is slow to read delays the
- * removal.
+ * A device is removed
+ *  - by `ip link del`,
+ *  - when its namespace is deleted, or
+ *  - when its last descriptor is closed, unless the device is persistent.
+ * The queues of the device are then detached under RTNL. read() and write() hold no reference to
+ * the device, and use it only in an RCU section or under the queue's lock. So the removal waits
+ * neither for a blocked reader, nor for a writer whose buffer is slow to read.
  */
 
 #include <linux/netdevice.h>

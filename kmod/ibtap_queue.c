@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * A descriptor of /dev/ibtap and its queue. Up to tx_queue_len frames that the kernel sends wait in the queue for
- * read(). When the queue is full, the transmit queue of the same number is stopped until half of the frames have been
- * read. A written frame is received by the kernel before write() returns.
+ * A descriptor of /dev/ibtap and its queue. Up to tx_queue_len frames that the kernel sends wait in
+ * the queue for read(). When the queue is full, the kernel's transmit queue with the same number is
+ * stopped until half of the frames have been read. A written frame is received by the kernel before
+ * write() returns.
  */
 
 #include <linux/fs.h>

@@ -276,10 +276,13 @@ int uib_enable(struct ib_device *ibdev)
 }
 
 /*
- * Start the link when all consumers know the device. An SM that finds the port requests ClientReregister, and ib_core
- * then removes each GID from its table for a moment and adds it again. If ib_ipoib reads GID 0 at this moment, ib_ipoib
- * makes no interface for the port and does not try again. The device may have been unregistered already; the
- * reference that this function takes makes ib_core wait until the function ends.
+ * Start the link. This function is called when all consumers know the device, so that no SM finds
+ * the port earlier. An SM that finds the port requests ClientReregister, and ib_core then removes
+ * each GID from its table for a moment and adds it again. If ib_ipoib read GID 0 at this moment, it
+ * would make no interface for the port, and would not try again.
+ *
+ * The device may have been unregistered already. If not, the reference that this function takes
+ * makes ib_core wait with the removal of the device until this function ends.
  */
 static void start(struct uib_dev *dev)
 {
@@ -371,7 +374,8 @@ static struct uib_dev *find(const struct net *net, const char *name)
 
 /*
  * `rdma link delete` may be removing the same device at this moment. ib_core lets one caller do the work and makes
- * the others wait, so that no code of the module is running any more when this function returns.
+ * the others wait. So when this function returns, no code of the module runs for this device any
+ * more.
  */
 static void remove(struct uib_dev *dev)
 {

@@ -88,9 +88,10 @@ u8 uib_port_vl(const struct uib_port *p, u8 sl)
 /* --- states and events */
 
 /*
- * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits for the holders of
- * references and then for these work items. So an event must be raised with a reference to the device. Otherwise the
- * event could come after these waits, and its work item would use freed caches.
+ * ib_core delivers an event from a work item. When a device is unregistered, ib_core first waits
+ * for the holders of references and then for these work items. So this function holds a reference
+ * while it raises an event. Otherwise the event could come after both waits, and its work item
+ * would use freed caches.
  */
 static void dispatch(struct uib_dev *dev, enum ib_event_type type)
 {

@@ -96,9 +96,10 @@ static void flush(struct uib_qp *qp)
 }
 
 /*
- * Send the packet of the oldest work request, without the lock. The work request stays in the send queue meanwhile: in
- * RTS only this work item removes work requests from the queue. A send that fails moves the QP to SQE (IBTA 10.3.1),
- * and later sends are flushed until the consumer sets RTS again. Return: false if there was nothing to send
+ * Send the packet of the oldest work request. The lock is not held while uib_send() runs. The work
+ * request stays in the send queue in this time: in RTS only qp->work, which calls this function,
+ * removes work requests. A send that fails moves the QP to SQE (IBTA 10.3.1). Later sends are then
+ * flushed until the consumer sets RTS again. Return: false if there was nothing to send
  */
 static bool send_one(struct uib_qp *qp)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2. A Set starts a measurement, which waits for SampleStart
- * ticks and then measures for SampleInterval ticks how much up to five counters grow. While a measurement runs,
- * another Set changes nothing.
+ * PortSamplesControl and PortSamplesResult, IBTA 16.1.3.2. A Set starts a measurement of at most
+ * five counters. The measurement first waits for SampleStart ticks, and then takes SampleInterval
+ * ticks. Its result says by how much each counter has grown in this interval. While a measurement
+ * runs, another Set changes nothing.
  */
 
 #include <rdma/ib_pma.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 /*
- * A consumer of an InfiniBand device in the kernel, for tests/interop/linux/kmod.sh. It uses uib.ko only through
- * verbs.
+ * A module that is a consumer of InfiniBand devices, for tests/interop/linux/kmod.sh. It uses
+ * uib.ko only through verbs.
  *
  *	/sys/kernel/debug/uib_test/NAME/events	lines "N EVENT": the number of times that each asynchronous event came
- *	/sys/kernel/debug/uib_test/NAME/run	writing the name of a case (below) runs it. After EIO, the kernel's log says
+ *	/sys/kernel/debug/uib_test/NAME/run	writing the name of a case (below) runs the case.
+ *						If the write fails with EIO, the kernel's log says
  *						which expectation failed
  *
  * A case sends from one QP to another QP of the same port, by the port's own LID, so no packet leaves over the link.
@@ -383,9 +384,9 @@ static void queues(struct rig *r)
 }
 
 /*
- * A work request can neither send nor overwrite memory with a wrong key: a key that does not exist, the key of
- * another PD, or a key that does not allow writing. ib_core gives the second PD a region of all kernel addresses,
- * which may not be written locally.
+ * A work request can neither send nor overwrite memory with a wrong key: a key that does not exist,
+ * the key of another PD, or a key that does not allow writing. ib_core gives the second PD a key
+ * for all kernel addresses. This key does not allow local writes.
  */
 static void keys(struct rig *r)
 {

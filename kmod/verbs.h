@@ -246,8 +246,11 @@ int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);
 /*
- * uib_sge_read(), uib_sge_write() - Copy from the beginning of the buffer, or into the buffer after its first @skip
- * octets. Return: false if the buffer's region has been deregistered. Callable in any context except a hard interrupt
+ * uib_sge_read() - Copy @len octets from the beginning of the buffer
+ * uib_sge_write() - Copy @len octets into the buffer, after its first @skip octets
+ *
+ * Return: false if the buffer's region has been deregistered. Callable in any context except a hard
+ * interrupt
  */
 bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);

@@ -14,9 +14,9 @@
 #include "relay/count.h"
 
 /*
- * Sizes of the pool of a direction. The pool needs packets for a batch, and for the flows whose
- * packets wait to be coalesced. It needs buffers for the data of these packets, and for the frames
- * that are being read.
+ * Sizes of the pool that each direction of the relay has. WAY_PKTS: packets for a batch, and for
+ * the flows whose packets wait to be coalesced. WAY_BUFS: buffers for the data of these packets,
+ * and for the frames that are being read.
  */
 #define WAY_PKTS (4 * PKT_BATCH * (ETH_GRO_FLOWS + 2))
 #define WAY_BUFS 160

@@ -3,8 +3,9 @@
 /*
  * A TAP is created in the namespace in which /dev/net/tun was opened, not in the one in which
  * TUNSETIFF is called. So a helper could open the device in a host's namespace, and pass the
- * descriptor to a process outside, which calls TUNSETIFF. src/netdev makes both calls in the host's
- * namespace, so that TUNSETIFF checks the caller's capability for this namespace.
+ * descriptor to a process outside, which calls TUNSETIFF. But src/netdev opens the device and calls
+ * TUNSETIFF in the host's namespace, so that TUNSETIFF checks the caller's capability for this
+ * namespace.
  */
 
 #include "platform.h"

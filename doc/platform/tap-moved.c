@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A TAP may be moved to another namespace. Its descriptor stays valid, and keeps alive the namespace in which
- * /dev/net/tun was opened, not the one that the TAP is in. So a TAP that was made in another namespace does not keep
- * the host's namespace alive, and is deleted with the host's namespace unless the TAP is moved out first.
+ * A TAP may be moved to another namespace. Its descriptor stays valid. The descriptor keeps alive
+ * the namespace in which /dev/net/tun was opened, not the namespace to which the TAP was moved. So
+ * a TAP that was made elsewhere and moved to a host's namespace does not keep the host's namespace
+ * alive. When the host's namespace is deleted, the TAP is deleted, too, unless it was moved out
+ * before.
  */
 
 #include "platform.h"

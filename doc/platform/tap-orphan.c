@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A TAP keeps its namespace alive. When nothing else refers to the namespace any more, as after `ip
- * netns del`, writes to the TAP still succeed, but lead nowhere. So the TAP's owner has to watch the
- * name of the namespace (netns_check(), netns_watch()). If the interface itself was deleted, reads and writes
+ * The descriptor of a TAP keeps alive the namespace in which /dev/net/tun was opened. After `ip
+ * netns del`, this descriptor can be the only thing that still refers to the namespace. Writes to
+ * the TAP then still succeed, but lead nowhere. So the TAP's owner has to watch the name of the
+ * namespace (netns_check(), netns_watch()). If the interface itself was deleted, reads and writes
  * fail with EBADFD.
  */
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A container of podman gets a child of ib0 for a P_Key, and ib0 stays with the machine. The root file system of the container is that of
-# the VM, so no image is needed. Needs the packages podman and crun. The script runs itself in a VM. The exit status
-# is 0 if all checks pass.
+# A container of podman gets an interface that is a child of ib0, for one P_Key. ib0 itself stays in the VM's own
+# network namespace. The root file system of the container is that of the VM, so no image is needed. Needs the packages
+# podman and crun. The script runs itself in a VM. The exit status is 0 if all checks pass.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then

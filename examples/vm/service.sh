@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# systemd is the first process of the VM, so services run in it as on any machine: networkd configures ib0 by a file, and a unit that waits for
-# the network uses ib0. The script runs itself in a VM. The exit status is 0 if all checks pass.
+# systemd is the first process of the VM, so services run in the VM as on any machine. networkd configures ib0 from a
+# file, and a unit that waits for the network uses ib0. The script runs itself in a VM. The exit status is 0 if all
+# checks pass.
 set -eu
 cd "$(dirname "$0")"
 if [ ! -e /sys/class/net/ib0 ]; then

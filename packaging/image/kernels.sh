@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernels.sh DIR NAME...: put the kernel of each metapackage linux-image-NAME of apt, and its modules, into the tree
-# DIR, and install its headers, with which `make kmod` builds. The NAME "all" stands for all kernels that apt offers,
-# except those for clouds, which have neither ib_ipoib nor 9p. Drivers of hardware that no virtual machine of `uipoib
-# vm` has are left out. Run the script as
-# root in a system that is not needed afterwards, such as the build stage of Containerfile.
+# kernels.sh DIR NAME...: install a kernel for each metapackage linux-image-NAME of apt. The kernel and its modules go
+# into the tree DIR. Drivers of hardware that no virtual machine of `uipoib vm` has are left out. The headers of the
+# kernel, which `make kmod` needs, are installed in the running system. The NAME "all" stands for all kernels that apt
+# offers, except kernels for clouds, because these have neither ib_ipoib nor 9p. Run the script as root in a system that
+# is not needed afterwards, such as the build stage of Containerfile.
 set -eu
 tree=$1
 shift

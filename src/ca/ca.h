@@ -138,10 +138,11 @@ struct ca {
 	void *ctx; /* argument of the functions of notify */
 	bool trains; /* ca_post_send() accepts trains (train/train.h), and ca_poll() may return trains */
 	/*
-	 * The CA computes TCP and UDP checksums. If true, ca_post_send() accepts packets with FRAME_CSUM_PARTIAL
-	 * (util/frame.h) that have the encapsulation of RFC 4391 and an IPv4 header without options, and are no
-	 * fragments. The value can change with CA_EVENT_DEVICE_BACK. Even a CA without this ability can set
-	 * FRAME_CSUM_OK in a packet that ca_poll() returns
+	 * true: the CA computes TCP and UDP checksums in sent packets. ca_post_send() then accepts
+	 * a packet with FRAME_CSUM_PARTIAL (util/frame.h) if the packet has the encapsulation of
+	 * RFC 4391 and an IPv4 header without options, and is no fragment. The value can change
+	 * with CA_EVENT_DEVICE_BACK. This member says nothing about received packets: even if it is
+	 * false, ca_poll() can return packets with FRAME_CSUM_OK
 	 */
 	bool csum;
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */

@@ -8,8 +8,8 @@
 #include "hca/hca.h"
 
 /*
- * Each HCA whose ports can be opened has one struct ca_soft_hca. The owner of the HCA passes the calls of its hca_ops
- * on to this struct.
+ * Each HCA whose ports can be opened has one struct ca_soft_hca. When the HCA calls hca_ops.event
+ * or hca_ops.ready, the owner of the HCA has to call ca_soft_event() or ca_soft_ready().
  *
  * ca_qp_attr.tx_depth has no effect, because a send is complete when ca_post_send() returns. ca.fd is -1, because
  * events are reported only through ca_notify. ca_close() destroys the QPs and AHs that still exist.

@@ -20,10 +20,11 @@
 #define CAPFILE_ERR_MAX 512
 
 /*
- * Sizes of the buffer in octets: for a stream (to a client, a pipe, a terminal) and for a regular
- * file. They limit how far the reader of the stream, or the writer of the file, may lag behind. The
- * second size is larger, because traffic does not slow down while a busy machine gives the writer
- * no time. Memory is used only when it is first written.
+ * Sizes of the buffer in octets: CAPFILE_STREAM_BUF for a stream (to a client, a pipe, a terminal),
+ * and CAPFILE_DISK_BUF for a regular file. A size limits how far the reader of the stream, or the
+ * writer of the file, may lag behind. The size for a file is larger, because a busy machine may
+ * give the writer no CPU time while the traffic goes on as before. A page of the buffer uses memory
+ * only from the first write to this page on.
  */
 #define CAPFILE_STREAM_BUF (8 * 1024 * 1024)
 #define CAPFILE_DISK_BUF (64 * 1024 * 1024)
@@ -140,7 +141,8 @@ int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struc
  * @done:	called at the end, with 0 or the first error, unless capfile_forget() was called; @c is freed
  *		after the call
  *
- * Return: -EINPROGRESS, and @done will be called; 0 or the first error, and @c is freed
+ * Return: -EINPROGRESS: @done will be called; any other value: the capture has ended, and @c is
+ * freed; the value is 0 or the first error
  */
 int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
 /* capfile_forget() - Cancel the call of @done that capfile_stop() has announced */

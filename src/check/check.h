@@ -5,10 +5,10 @@
 /*
  * DOC: Findings
  *
- * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. A finding is either a
- * fault, or a note about something that may be intended, and names its place in the fabric. A table gives for each
- * kind of finding the reason why it matters, and the action that the user should take. Only faults make `uipoib
- * fabric check` fail.
+ * chk_run() looks for faults in a fabric (check/model.h) and returns a list of findings. A finding
+ * is either a fault, or a note about something that may be intended. It names its place in the
+ * fabric. For each kind of finding, chk_kind_info() returns the reason why it matters, and the
+ * action that the user should take. Only faults make `uipoib fabric check` fail.
  */
 
 #include "check/model.h"
@@ -97,10 +97,15 @@ struct chk_wait {
 #define CHK_WAITS_MAX 64
 
 /*
- * chk_credit_waits() - List the waits of a credit loop, so that the caller can read the data that
- * decides which virtual lanes the loop occupies: SLtoVL at both switches, and the SL of the path
- * (chk_add_path()). Return: number of waits in @ret; 0: there is no credit loop, or this data is
- * not needed to judge the loop, or the loop is longer than @ret, or memory ran out
+ * chk_credit_waits() - List the waits of a credit loop. The caller can then read the data that
+ * decides which virtual lanes the loop occupies: for each wait, SLtoVL at both switches, and the SL
+ * of the path (chk_add_path()).
+ *
+ * Return: number of waits in @ret; 0 for one of these reasons:
+ *  - There is no credit loop.
+ *  - The loop can be judged without this data.
+ *  - The loop is longer than @ret.
+ *  - Memory ran out.
  */
 uint32_t chk_credit_waits(const struct chk_fabric *f, struct chk_wait ret[CHK_WAITS_MAX]);
 
