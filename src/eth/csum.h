@@ -15,8 +15,8 @@ int eth_csum_complete(struct pkt *p, unsigned int l3);
 
 /*
  * eth_csum_by_ca() - Tell whether a CA that makes checksums (ca.csum of ca/ca.h) can make the
- * checksum of @p. @p is a packet with FRAME_CSUM_PARTIAL or a train, and begins with the IPoIB
- * encapsulation
+ * checksum of @p. @p is one packet or a train, and begins with the IPoIB encapsulation. Return:
+ * false also if @p has no FRAME_CSUM_PARTIAL, so that no checksum has to be made
  */
 bool eth_csum_by_ca(struct pkt *p);
 

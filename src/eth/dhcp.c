@@ -21,7 +21,9 @@
  * type:
  *
  *	client behind a TAP	The client's MAC is removed from requests and put back into the
- *				replies, which are recognized by their xid.
+ *				replies. A reply is for the client whose request has the same xid.
+ *				The broadcast flag of requests is set or cleared as RFC 4390 §2.2
+ *				requires.
  *	server behind a TAP	A request from the link gets the sender's token (the MAC that stands
  *				for its 20-octet address) as the client's MAC, so that the server can
  *				reply to this MAC. The broadcast flag is cleared if the client has an
@@ -34,11 +36,12 @@
  * unchanged.
  *
  * Some clients send no client identifier, or one that consists of the hardware type and the
- * hardware address. In both cases the request gets an identifier of RFC 4361, and the reply gets
- * back what the client sent. Behind a TAP the new identifier contains the client's MAC. On a device
- * of type 32 the new identifier contains the port's GUID, because the hardware address includes the
- * queue pair number, which changes. Any other identifier was chosen by the client and stays.
- * Messages of relay agents (giaddr) are about another link and stay unchanged.
+ * hardware address. In both cases the request gets a new identifier in the format of RFC 4361. In
+ * the reply the client's own identifier is put back, or the new identifier is removed if the client
+ * sent none. Behind a TAP the new identifier contains the client's MAC. On a device of type 32 it
+ * contains the port's GUID, and not the hardware address, because the queue pair number in the
+ * hardware address changes. Any other identifier was chosen by the client and stays. Messages of
+ * relay agents (giaddr) are about another link and stay unchanged.
  */
 
 #define MSG_MAX 4096
@@ -403,8 +406,8 @@ static int reply_from_link(const struct eth_if *e, struct msg *m, size_t room)
 			return -EBADMSG;
 		/*
 		 * RFC 6842: a client drops a reply whose client identifier differs from the
-		 * identifier in the request. So an identifier of make_id() is replaced by the
-		 * identifier that the client sent.
+		 * identifier that the client sent. So an identifier that make_id() put into the
+		 * request is replaced by the client's own, or removed if the client sent none.
 		 */
 		back = n == (int)make_id(e, c, made) && !memcmp(id, made, (size_t)n);
 	}

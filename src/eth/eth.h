@@ -193,8 +193,8 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 /*
  * eth_if_destroy() - Leave the groups, release the neighbours, and free the interface
  *
- * Call this function before ipoib_link_destroy(). The function uses the time of the previous call as the present
- * time. NULL is accepted.
+ * Call this function before ipoib_link_destroy(). NULL is accepted. As the present time the
+ * function uses the @now of an earlier call, such as eth_rx().
  */
 void eth_if_destroy(struct eth_if *e);
 
@@ -205,8 +205,8 @@ void eth_if_destroy(struct eth_if *e);
 void eth_own_mac(uint8_t ret[6], uint64_t port_guid, uint16_t pkey, uint32_t qpn);
 /*
  * eth_token() - Compute the token of a peer: 06 + hash(QPN, GID, P_Key). The flags in @a and bit 15
- * of @pkey are ignored. If this token already belongs to another peer, the interface gives the peer
- * a different token
+ * of @pkey are ignored. If another peer has this token already, the interface gives a different
+ * token to the peer with the address @a
  */
 void eth_token(uint8_t ret[6], const struct ipoib_lladdr *a, uint16_t pkey);
 
@@ -301,8 +301,9 @@ void eth_if_set_up(struct eth_if *e, bool up, ns_t now);
  *	eth_groups_sync_end()	groups that were in an earlier list and are missing in this list
  *				are left, unless a station has reported them
  *
- * A station or the kernel may have reported a group that was in no list. Such a group is left when
- * each reporter has left it, or has not reported it for 260 s. Reporters are queried every 125 s.
+ * A station or the kernel may have reported a group that was in no list. A reporter stops being a
+ * member when it leaves the group, or when it has not reported the group for 260 s. When no member
+ * remains, this layer leaves the group. Reporters are queried every 125 s.
  * 224.0.0.1 and ff02::1 stay joined, because every host receives them and no host reports them.
  */
 void eth_groups_sync_begin(struct eth_if *e);

@@ -7,8 +7,9 @@
 /* The Ethernet shape: frames of a TAP, with MACs that are tokens (token.h) or the MACs of stations (station.h). */
 
 /*
- * Source MAC of frames from senders whose address is unknown: the sender has sent no packet with a
- * GRH, and no path leads to the sender's LID. No frame is ever sent to this MAC.
+ * Source MAC of frames from senders whose address is unknown. A packet without a GRH contains the
+ * sender's LID, but not its GID. So the address stays unknown until the sender sends a packet with
+ * a GRH, or this process learns a path to this LID. Frames of the kernel to this MAC are dropped.
  */
 static const uint8_t unknown_sender[6] = { 0x06 };
 static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };

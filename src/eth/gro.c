@@ -146,8 +146,8 @@ static bool same_headers(const struct eth_gro_flow *f, const struct cand *c)
 		return false;
 	/*
 	 * The kernel gives consecutive IPv4 identifications to the segments that it makes of a
-	 * super-frame. So a packet with another identification must not join, unless DF is set: the
-	 * identification then has no meaning.
+	 * super-frame. So a packet may join only if its identification is the next one. If DF is
+	 * set, the identification has no meaning and is not compared.
 	 */
 	if (!f->ipv6 && !(be16_at(ib + 6) & IP_DF) && be16_at(ib + 4) != f->ip_id)
 		return false;

@@ -5,10 +5,11 @@
 /*
  * DOC: Coalescing
  *
- * Coalescing is the inverse of segmentation. Within one batch, adjacent packets of a TCP flow, or
- * datagrams of equal size of a UDP flow, become one super-frame. One system call writes the
- * super-frame to the TAP. No packet waits for a later batch. Packets of a flow keep their order:
- * before a packet that cannot join its flow's super-frame, this super-frame is written.
+ * Coalescing is the inverse of segmentation. Packets of one batch become one super-frame if they
+ * are TCP packets of one flow with consecutive sequence numbers, or UDP datagrams of one flow with
+ * equal sizes. One system call writes the super-frame to the TAP. No packet waits for a later
+ * batch. Packets of a flow keep their order: if a packet cannot join its flow's super-frame, the
+ * super-frame is written before the packet.
  *
  * A packet is coalesced only if its checksum is known to be right: either this process computed the
  * checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial checksum, as

@@ -247,9 +247,10 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 }
 
 /*
- * Compares a group with the kernel's list that was just read. If the list no longer has a group
- * that was in an earlier list, the kernel is no member any more. A station is no member any more if
- * its last report is too old. A group is left when neither the kernel nor a station is a member.
+ * Compares a group with the kernel's list that was just read. If the group was in an earlier list
+ * and is missing now, the kernel is no member any more. If @exact is false, the group must be
+ * missing in two lists in a row. A station is no member any more if its last report is too old. A
+ * group is left when neither the kernel nor a station is a member.
  */
 static void group_compare(struct eth_if *e, struct eth_group *g, bool exact, ns_t now)
 {
@@ -329,7 +330,7 @@ static bool has_mgid(const struct eth_if *e, const struct eth_group *g, const ib
  * Records the join for every group that has the MGID of @group. Several groups can share an MGID
  * (RFC 4391 §4: IPv6 groups with equal low 80 bits). The link reports the join of an MGID under
  * only one of these groups. The MGIDs are not stored, because they change with the scope of the
- * link's own group.
+ * link's broadcast group.
  */
 void eth_groups_join_done(struct eth_if *e, enum ipoib_proto proto, const uint8_t *group)
 {

@@ -5,8 +5,9 @@
 /*
  * Outgoing IGMP and MLD reports. A report is held until the groups in the report are joined.
  *
- * Reports leave in the order in which they came, because a leave must not overtake an earlier join. So a held report
- * also delays the later reports, for at most ETH_HELD_TIME.
+ * Reports are sent in the order in which they came, because the report of a leave must not overtake
+ * the report of an earlier join. So a held report also delays the later reports, for at most
+ * ETH_HELD_TIME.
  */
 
 #include "eth/eth.h"

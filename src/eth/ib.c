@@ -104,10 +104,10 @@ static ib_gid dst_group(const struct eth_if *e, const struct ipoib_rx *r)
 }
 
 /*
- * Writes the link header. The source stays zero if the sender's address is not known yet, because
- * the sender sent no packet with a GRH and no path leads to the sender's LID. A source made of the
- * QPN and a zero GID would look like an address, and would be the same for senders with equal QPNs.
- * The kernel's ib_ipoib, too, sets the source of every received packet to zero.
+ * Writes the link header. If the sender's address is unknown (ether.c, unknown_sender), the source
+ * stays zero. A source made of the QPN and a zero GID would look like an address, and would be the
+ * same for senders with equal QPNs. The kernel's ib_ipoib sets the source of every received packet
+ * to zero.
  */
 static void ib_header(struct eth_if *e, uint8_t *h, const struct eth_station *st,
 		      const struct ipoib_rx *r)

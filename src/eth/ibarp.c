@@ -18,8 +18,8 @@
  */
 
 /*
- * Fills in *ret for the port with the hardware address @hw: with the interface's values, or with
- * the values that the peer has advertised.
+ * Fills in *ret for the port that has the hardware address @hw. If the port is a peer, the values
+ * are those that the peer has advertised; otherwise they are the interface's values.
  * Return: 0 or -ENOENT
  */
 static int port_of(const struct eth_if *e, const uint8_t *hw, struct nd_port *ret)
@@ -155,9 +155,10 @@ static enum eth_drop request_from_link(struct eth_if *e, const struct ipoib_rx *
 }
 
 /*
- * Translates a reply from the link. The target's hardware address in the ARP reply is the address of the asking
- * port, if the interface, a station or a known peer has this address. Otherwise it is zero or the asking port's
- * link-layer address, which the kernel ignores.
+ * Translates a reply from the link. The target's hardware address in the ARP reply is the hardware
+ * address of the asking port. In the Ethernet shape a port that is neither the interface nor a
+ * station nor a known peer has no hardware address. The field is then zero, which the kernel
+ * ignores.
  */
 static enum eth_drop reply_from_link(struct eth_if *e, const struct ipoib_rx *r,
 				     const struct ibarp_pkt *ib, struct arp_pkt *ret, ns_t now)

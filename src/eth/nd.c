@@ -60,9 +60,9 @@ static int put(struct rewrite *w, const void *p, size_t n)
 
 /*
  * Tells whether the message must be sent without the link-layer address option. A Redirect has this
- * option only "if known" (RFC 4861 §4.5). The LID that the profile's option contains is known only
- * when the path to the port is known. In other messages the option is about the sender of the
- * message, whose LID is known.
+ * option only "if known" (RFC 4861 §4.5). If the profile's option contains a LID, the option is
+ * known only when the path to the port is known. In other messages the option is about the sender
+ * of the message, whose LID is known.
  */
 static bool leaves_out(const struct rewrite *w, const struct nd_port *port)
 {
@@ -112,8 +112,8 @@ static int lladdr_decode(const struct eth_if *e, struct nd_port *ret, const stru
 }
 
 /*
- * Finds the hardware address by which the kernel knows the port. The function also stores the other
- * values of the option @port (such as the Q_Key), because packets to the port need these values.
+ * Finds the hardware address by which the kernel knows the port @port. The function also stores the
+ * other values in @port (such as the Q_Key), because packets to the port need these values.
  */
 static int peer_hw(struct rewrite *w, const struct nd_port *port, uint8_t *ret)
 {
@@ -147,8 +147,8 @@ static int lladdr_from_link(struct rewrite *w, const struct nd_opt *o)
 }
 
 /*
- * Logs an MTU in a router advertisement that exceeds the MTU of the device, which is the link's MTU. The kernel
- * ignores such an MTU, and does not log it.
+ * Logs a router advertisement whose MTU option exceeds the link's MTU, which is also the MTU of the
+ * device. The kernel ignores such an option, and does not log it.
  */
 static void check_mtu_option(struct rewrite *w, const struct nd_opt *o)
 {

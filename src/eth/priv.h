@@ -50,8 +50,8 @@ static inline bool eth_mac_equal(const uint8_t *a, const uint8_t *b)
 
 /*
  * Multiplies the MAC by a constant. Returns the upper 32 bits of the product, because these depend
- * on all bits of the MAC. Tokens are hash values already, but the tables also contain MACs of
- * stations.
+ * on all bits of the MAC. Tokens are hash values already. But the tables also contain the MACs of
+ * stations, which are not.
  */
 static inline uint64_t eth_mac_hash(const uint8_t mac[6])
 {

@@ -8,14 +8,16 @@
  * Queries to the stations behind the TAP. From the answers this layer learns the groups of the
  * stations even if no router on the link sends queries, and again after a restart of this process.
  *
- * The queries are general queries (RFC 3376 §4.1, RFC 3810 §5.1), but are sent to the MAC of one
- * station. But when a new station appears, one query is sent to the broadcast MAC, because there
- * may be further new stations that have not sent a frame yet. Unicast queries have three
- * advantages. Other routers do not see a unicast query, so it has no effect on the election of a
- * querier. A bridge that snoops looks only at frames to multicast MACs, so it does not treat the
- * TAP as the port of a router. And no station suppresses its answer because another station
- * answered. The source of an IGMP query is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries.
- * The source of an MLD query is a link-local address that no host makes.
+ * A query is a general query (RFC 3376 §4.1, RFC 3810 §5.1) in a frame to the MAC of one station.
+ * Unicast queries have three advantages. Other routers do not see a unicast query, so it has no
+ * effect on the election of a querier. A bridge that snoops looks only at frames to multicast MACs,
+ * so it does not treat the TAP as the port of a router. And no station suppresses its answer
+ * because another station answered. There is one exception: after a new station appeared, one query
+ * is sent to the broadcast MAC, because there may be further new stations that have not sent a
+ * frame yet.
+ *
+ * The source of an IGMP query is 0.0.0.0, as RFC 4541 §2.1.1 recommends for such queries. The
+ * source of an MLD query is a link-local address that no host makes.
  */
 
 #define MAX_RESP 10 /* time within which stations answer, in tenths of a second */

@@ -8,7 +8,8 @@
  * A shape (enum eth_shape) is the way in which the kernel sees the link. The shape determines the link header of
  * frames, and the hardware addresses in this header and in ARP and ND. A hardware address is the address by which the
  * kernel knows a port: a MAC, or the link-layer address itself. The parameter @hw is a hardware address of .alen
- * octets. All other files of eth/ serve every shape.
+ * octets. The shapes are implemented in ether.c (with token.c) and in ib.c. The other files of eth/
+ * serve both shapes.
  */
 
 #include "eth/eth.h"

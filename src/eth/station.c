@@ -13,7 +13,7 @@
  * A frame whose source MAC is not the interface's own comes from a station behind the TAP. A
  * station can be a host on another port of a bridge, a macvlan or a virtual machine. The link-layer
  * address of a station consists of the port's GID and the number of the station's own queue pair.
- * This number tells to which station's MAC an answer of a peer is passed.
+ * The queue pair at which an answer of a peer arrives shows which station gets the answer.
  *
  * Any unicast MAC that is not the token of a peer is accepted as a station. A frame whose source
  * MAC is a token came from the link and went in a loop, or is forged. Other MACs that begin with 06

@@ -14,10 +14,10 @@
 #define ETH_STATION_SPARE NS_SEC(10)
 
 /*
- * A station is a MAC address behind the interface, for example behind a bridge, that has a queue
- * pair of its own. A packet from a station has the .id of the station in struct frame_info.station.
- * An id is not used again before 2^26 other stations were made. So a packet of a closed station
- * never leaves by the queue pair of another station.
+ * A station is a MAC address behind the interface, for example of a host behind a bridge. Each
+ * station has a queue pair of its own. A packet from a station has the .id of the station in struct
+ * frame_info.station. An id is not used again before 2^26 other stations were made. So a packet of
+ * a closed station is never sent by the queue pair of another station.
  */
 struct eth_station {
 	struct hlink by_mac; /* in eth_stations.by_mac */

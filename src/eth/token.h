@@ -11,10 +11,10 @@
 #define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
 
 /*
- * MACs to which frames were sent although no peer has such a token. Each of these MACs is reported
- * by eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The deletion costs a system
- * call, so one MAC is reported at most once a second, and all MACs together at most
- * ETH_UNKNOWN_RATE times a second.
+ * MACs to which the kernel sent frames, although these MACs are not the tokens of peers. Each of
+ * these MACs is reported by eth_ops.neigh_gone(), which deletes the kernel's neighbour entry. The
+ * deletion costs a system call. So the rate of reports is limited: once a second for one MAC, and
+ * ETH_UNKNOWN_RATE times a second for all MACs together.
  */
 struct eth_unknown {
 	struct {

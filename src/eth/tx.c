@@ -32,14 +32,19 @@ static bool is_ones4(const uint8_t a[4])
 }
 
 /*
- * Determines the destination of an IP packet. A group is taken from the IP destination, and not
- * from the frame's destination address. The reason: a MAC contains only 23 or 32 bits of the group.
- * In the InfiniBand shape the kernel computes MGIDs as RFC 4391 does, although the link's profile
- * may have other MGIDs. Two kinds of IPv4 packets whose destination is no group go to the broadcast
- * group: those with the broadcast address as destination MAC (directed broadcast, RFC 4391 §5), and
- * those to 255.255.255.255. A frame to a unicast hardware address is sent to one receiver, whatever
- * the IP destination is (RFC 6085). For example, a bridge that converts multicast to unicast sends
- * packets to a group in such frames.
+ * Determines the destination of an IP packet, by the first of these rules that applies:
+ *
+ *	1. A frame to a unicast hardware address is sent to one receiver, whatever the IP
+ *	   destination is (RFC 6085). For example, a bridge that converts multicast to unicast sends
+ *	   packets to a group in such frames.
+ *	2. A packet whose IP destination is a group is sent to this group.
+ *	3. An IPv4 packet is sent to the broadcast group if the frame has the broadcast address as
+ *	   its destination (directed broadcast, RFC 4391 §5), or if the IP destination is
+ *	   255.255.255.255.
+ *
+ * Rule 2 does not use the frame's destination address, for two reasons. A MAC contains only 23 or
+ * 32 bits of the group. In the InfiniBand shape the kernel computes MGIDs as RFC 4391 does, but the
+ * link's profile may have other MGIDs.
  */
 enum eth_drop eth_ip_dst(struct eth_if *e, struct ipoib_tx *t, const struct eth_dst *dst, ns_t now)
 {

@@ -10,14 +10,18 @@
  *
  * Two rules protect a fabric from packets that come in by its external ends.
  *
- * Source LIDs. The LFT of the switch at the external port says which LIDs lie behind that port. A
- * packet whose SLID leads to another port is a forgery and is discarded, because the SA and the
- * ports trust SLIDs. The SM enforces partitions at a switch port only if an end port is behind it.
- * So if the SM enforces them at the external port, the LFT must lead to the SLID by this port.
- * Otherwise there may be switches behind the port that have several links to this fabric, and the
- * answer to a packet may take another link than the packet. In this case it suffices that the LFTs,
- * followed from switch to switch, lead out of the fabric by any external port at which no
- * partitions are enforced. An SLID that leads to a CA or switch of this fabric is never accepted.
+ * Source LIDs. The SA and the ports trust SLIDs, so packets with forged SLIDs are discarded. The
+ * LFTs tell where an SLID belongs. An SLID in a packet that comes in at an external port is
+ * accepted in two cases:
+ *
+ *	1. The LFT of the switch leads to the SLID by this external port.
+ *	2. The LFTs, followed from switch to switch, lead out of the fabric by another external
+ *	   port, and partitions are enforced at neither of the two ports.
+ *
+ * Case 2 is for a fabric of switches that has several links to this fabric: the answer to a packet
+ * may take another link than the packet. The SM enforces partitions at a switch port only if an end
+ * port is behind it. So where partitions are enforced, no switch is behind the external port, and
+ * only case 1 is accepted. An SLID that leads to a CA or switch of this fabric is never accepted.
  *
  * Transits. Each link that a packet crosses costs a part of its hop budget. But a packet on the
  * wire does not contain its budget, so a packet that comes in gets a new budget. Packets in a loop

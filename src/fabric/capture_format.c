@@ -51,8 +51,8 @@ size_t capture_pcap_record(uint8_t *buf, const struct pkt *p, ns_t t)
 }
 
 /*
- * Complete a pcapng block whose body of @len octets is at buf + 8: write type and length before the
- * body, and padding to 4 octets and the length again after the body.
+ * Complete a pcapng block whose body of @len octets is at buf + 8. Before the body, write type and
+ * length. After the body, write padding to 4 octets, then the length again.
  */
 static size_t block(uint8_t *buf, uint32_t type, size_t len)
 {

@@ -9,13 +9,13 @@
  * egress queues, one for VL15, which is served first, and one for data. A port with a packet in a
  * queue is ready. fabric_run() takes the ready ports in turn and moves up to PKT_BATCH packets of
  * each to the other end of its link. An HCA at the other end consumes the packets, and a switch
- * puts them into its egress queues. So delivery is not recursive, and a forwarding loop ends when
- * the packets have used up their hop budget (PKT_HOPS links).
+ * puts them into its egress queues. So delivery is not recursive. Packets in a forwarding loop are
+ * discarded when they have used up their hop budget (PKT_HOPS links).
  *
  * A link is up while it is enabled, both ends take part, the rates of the ends match, and training
  * is over. The port of a node takes part if its PortPhysicalState is neither Disabled nor Sleep,
- * and an external end takes part if it has carrier. When a link goes down, the packets in its
- * queues and devices are discarded and counted.
+ * and an external end takes part if it has carrier. When a link goes down, the packets in the
+ * queues and devices of both ends are discarded and counted.
  *
  * Devices (faults, captures) are stacked on one direction of a link, at the egress of a port.
  *
@@ -97,7 +97,7 @@ struct fabric_cfg {
 };
 
 /**
- * fabric_create() - Build the fabric of a topology; all its links come up at once
+ * fabric_create() - Build the fabric of a topology; its links come up without training
  *
  * All pointers of @cfg are borrowed; @t is not needed after the call.
  * Return: 0; -EINVAL: the topology has no node; -ENOMEM; the error of hca_create()
@@ -203,8 +203,8 @@ enum fabric_link_state fabric_link_state(const struct fabric_port *p);
 const char *fabric_link_state_name(enum fabric_link_state s);
 /*
  * fabric_link_retrains() - Tell whether the link of @p goes down only for a moment, because a
- * Set(PortInfo) retrains it. To be called inside fabric_ext_ops.want(), which is called for a
- * retrain and for an end that was disabled
+ * Set(PortInfo) retrains it. To be called inside fabric_ext_ops.want(), to find out the reason why
+ * @on is false there: a retrain, or an end that was disabled
  */
 bool fabric_link_retrains(const struct fabric_port *p);
 
@@ -272,8 +272,8 @@ void fabric_ext_carrier(struct fabric_port *end, bool on, ns_t now);
 /*
  * fabric_ext_rx() - Let packets in from the outside; takes ownership of them. The caller makes the packets with
  * fabric_pkt_from_buf(), because the packet's head must be at the LRH, and the tail must be as crc_pkt_seal()
- * makes it. If the caller has checked the VCRC, it sets PKT_VCRC_OK, and a fabric with lazy CRCs does not check
- * it again.
+ * makes it. A caller that has checked the VCRC of a packet sets PKT_VCRC_OK. A fabric with lazy
+ * CRCs then does not check this VCRC again.
  */
 void fabric_ext_rx(struct fabric_port *end, struct pkt **v, unsigned int n, ns_t now);
 
@@ -289,8 +289,8 @@ void fabric_ext_rx_error(struct fabric_port *end, bool physical);
  *
  * Headers go to hdr[], pad octets and CRCs to the tail. A long payload is not copied but stays in @b, to which the
  * packet has a reference.
- * Return: 0; -EBADMSG: @len is below LRH and CRCs or above IB_PKT_MAX, or PktLen contradicts @len; -ENOBUFS: the
- * pool is exhausted
+ * Return: 0; -EBADMSG: @len is too short for LRH and CRCs, exceeds IB_PKT_MAX, or contradicts
+ * PktLen; -ENOBUFS: the pool is exhausted
  */
 int fabric_pkt_from_buf(struct pkt **ret, struct pkt_pool *pool, struct pkt_buf *b,
 			const uint8_t *data, size_t len);

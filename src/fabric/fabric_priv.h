@@ -173,9 +173,9 @@ void fabric_switch_rx(struct fabric_port *in, struct pkt **v, unsigned int n, ns
 /* Handle a packet for port 0, which accepts MADs for QP0 and QP1 only; takes ownership of @p. */
 void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
 /*
- * Forward an SMP, or let the SMA answer it, in the packet in which it came, without making another
- * packet. Return: true if the function took ownership of @p; false if @p cannot be handled in this
- * way and has to go through fabric_switch_rx()
+ * Handle the SMP in @p without making another packet: change the SMP in place and forward @p, or
+ * let the SMA write its response into @p. Return: true if the function took ownership of @p; false
+ * if @p cannot be handled in this way and has to be handled like any other packet
  */
 bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now);
 
@@ -199,9 +199,9 @@ static inline bool fabric_lft_has(const struct node_switch *s, uint16_t lid)
 /* Tell whether the SLID in @lrh can be genuine in a packet that came in at @in, a switch port with an external end */
 bool fabric_border_slid_ok(const struct fabric_port *in, const uint8_t *lrh);
 /*
- * Add 1 to the count, which the packet itself carries (fabric/border.c), of how many times the
- * packet has left by an external end. Return: false if the count is at its limit, or the packet has
- * no BTH to hold the count
+ * Count that @p leaves by an external end, if it came in by one. The count is in the packet itself
+ * (fabric/border.c). Return: false if @p must not leave, because the count is at its limit, or
+ * because @p has no BTH, which holds the count
  */
 bool fabric_border_transit(struct pkt *p);
 

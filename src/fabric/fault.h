@@ -19,9 +19,10 @@
  *	delay 5ms 1ms		hold all packets for 5 ms and up to 1 ms more, in order
  *	cut			drop all packets, while the link stays up
  *	stall			send only packets on VL15, which need no credits; data packets wait in the queue of the
- *				port, as on a link whose other end gives no credits. No class may follow
+ *				port, as on a link whose other end gives no credits
  *
- * The class of affected packets may follow: all (default), data (not MADs) or mad (QP0 and QP1).
+ * The class of affected packets may follow, but not after stall: all (default), data (not MADs) or
+ * mad (QP0 and QP1).
  */
 
 #include "fabric/fabric.h"

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 /*
- * States of a link, which only set_state() changes
+ * States of a link. Only set_state() changes the state.
  *
- *	DISABLED	disabled by fabric_link_set(); left when the link is enabled
+ *	DISABLED	fabric_link_set() has disabled the link; left when the link is enabled
  *	DOWN		an end is Disabled or in Sleep, an external end has no carrier, or the rates
- *			of the ends do not match; left when the reason is gone
- *	TRAINING	both ends take part; UP follows after FABRIC_RETRAIN
- *	UP		left when the link is disabled, for a reason of DOWN, or when a node retrains the link
+ *			of the ends do not match; left when no such reason exists any more
+ *	TRAINING	no reason for DOWN exists; UP follows after FABRIC_RETRAIN
+ *	UP		left when the link is disabled, a reason for DOWN arises, or a node
+ *			retrains the link
  */
 
 static const char *const state_names[] = {
@@ -110,8 +111,9 @@ static void tell_want(struct fabric_port *end, bool on, ns_t now)
 }
 
 /*
- * Tell an external end whether the node's side of the link is ready. The owner of the external end
- * may then clear the end's carrier, or set it later.
+ * Tell an external end whether the node's side of the link is ready. If @on is false, it is not.
+ * The owner of the external end may clear the end's carrier when the node's side is no longer
+ * ready, and set the carrier, at once or later, when the node's side is ready.
  */
 static void tell_ext(struct fabric_link *l, bool on, ns_t now)
 {

@@ -99,7 +99,8 @@ static void drop_xmit(struct fabric_port *p, struct pkt *pkt, enum fabric_drop w
 
 /*
  * Discard a packet for which the egress queue has no room. VL15 has no flow control, so on hardware
- * the other end would drop such a packet and count it in VL15Dropped (IBTA 16.1.3.5).
+ * this port would send a packet on VL15 in any case, and the other end would drop it. So a VL15
+ * packet is counted in VL15Dropped of the other end (IBTA 16.1.3.5).
  */
 static void drop_full(struct fabric_port *p, struct pkt *pkt)
 {
