@@ -81,9 +81,9 @@ static bool fill(struct graph *g)
 /* --- cycles */
 
 /*
- * Find a channel that has not been removed and on which @ch depends. The search starts at egress
- * port *@at, and sets *@at to the port after the port of the found channel. Return: UINT32_MAX if
- * there is no such channel
+ * Find a channel on which @ch depends. Removed channels do not count. The search starts at egress
+ * port *@at of the switch at which @ch ends. If it finds a channel, it sets *@at to the next port.
+ * Return: the channel; UINT32_MAX: there is none
  */
 static uint32_t next_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -118,8 +118,9 @@ static void peel_front(struct graph *g, uint32_t *todo)
 }
 
 /*
- * Find a channel that has not been removed and that depends on @ch. The search starts at port *@at
- * of the switch at which @ch begins. Return: UINT32_MAX if there is no such channel
+ * Find a channel that depends on @ch. Removed channels do not count. The search starts at ingress
+ * port *@at of the switch at which @ch begins. If it finds a channel, it sets *@at to the next
+ * port. Return: the channel; UINT32_MAX: there is none
  */
 static uint32_t prev_of(const struct graph *g, uint32_t ch, unsigned int *at)
 {
@@ -201,8 +202,9 @@ static uint32_t on_cycle(const struct graph *g, uint32_t start, uint32_t *before
 }
 
 /*
- * Write the turns of the cycle to @ret, from the last turn to the first, because @before[ch] is the
- * channel before ch in the cycle. Return: false if memory ran out
+ * Write the turns of the cycle to @ret, in the order in which packets go. The array is filled from
+ * its end, because @before[ch] is the channel before ch in the cycle. Return: false if memory ran
+ * out
  */
 static bool write_loop(const struct graph *g, uint32_t start, const uint32_t *before,
 		       struct chk_loop *ret)

@@ -36,8 +36,9 @@ static bool find_wait(const struct chk_routes *r, unsigned int lid, const struct
 }
 
 /*
- * Find for each dependency of the loop a path that causes it, with the lowest possible DLID. Return: false if a
- * dependency has no path, or memory ran out
+ * For each dependency of the loop, find a path that causes it. If several paths cause it, take one
+ * with the lowest DLID. Return: false if no path causes one of the dependencies, or if memory ran
+ * out
  */
 static bool find_waits(const struct chk *c, const struct chk_loop *l, struct chk_wait *ret)
 {

@@ -5,8 +5,8 @@
 
 /*
  * Unicast routes. For each LID of an end port, every switch in the same part of the fabric must
- * lead packets to the LID. The check takes one LID at a time and looks at each switch once: a
- * switch whose next switch is known to lead to the LID leads to the LID, too.
+ * lead packets to the LID. The check takes one LID at a time and looks at each switch once. When a
+ * route comes to a switch that was examined before, the rest of the route is known already.
  */
 
 #define EXAMPLES 3 /* largest number of LIDs that one finding lists */
@@ -74,8 +74,10 @@ static uint8_t entry(const struct chk_node *n, unsigned int lid)
 }
 
 /*
- * Find the switch to which @n sends packets to the LID. Return: NULL if the packets have arrived,
- * if @n loses them (which this function records), or if the LFT of @n was not read
+ * Find the switch to which @n sends packets to the LID. Return: NULL in these cases:
+ * - The packets have arrived.
+ * - @n loses the packets. This function records the fault.
+ * - The LFT entry, or the node behind the egress port, was not read.
  */
 static const struct chk_node *step(struct walk *w, const struct chk_node *n)
 {
@@ -192,9 +194,11 @@ static void follow(struct walk *w, const struct chk_node *from)
 }
 
 /*
- * Store in w->last the last switch of a route to the LID, and in w->exit its port to the owner of
- * the LID: the owner itself and port 0 if the owner is a switch, otherwise the switch to which the
- * owner is connected. Return: false if the owner is connected to no switch
+ * Find the end of all routes to the LID. Store the last switch in w->last, and its egress port to
+ * the owner of the LID in w->exit.
+ * - If the owner is a switch, the last switch is the owner itself, and the port is 0.
+ * - Otherwise the last switch is the switch to which the owner is connected.
+ * Return: false if the owner is connected to no switch
  */
 static bool find_last(struct walk *w)
 {
@@ -222,8 +226,9 @@ static void one_lid(struct walk *w)
 	for (uint32_t i = 0; i < c->nsw; i++)
 		w->verdict[c->sw[i]->index] = UNSEEN;
 	/*
-	 * First follow the routes that packets of CAs take. A missing LFT entry is reported only
-	 * once, and a missing entry on such a route is the worse fault.
+	 * A missing LFT entry is recorded only once, for the first route that comes to it. So
+	 * follow the routes that packets of CAs take first: a missing entry on such a route is the
+	 * worse fault.
 	 */
 	for (int ca = 1; ca >= 0; ca--) {
 		w->from_ca = ca;

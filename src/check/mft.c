@@ -5,12 +5,14 @@
 
 /*
  * Checks multicast routes. For each MLID, the port masks of the switches make a directed graph: a
- * link is an edge if the switch at one end sends packets of the MLID over the link. Over some links
- * the switches at both ends send. The switches that are connected by such links are called an
- * island. An island must be a tree; otherwise packets circle in it. A link over which only one
- * switch sends leads from one island to another. OpenSM uses such links to connect switches whose
- * members only send. All receivers must be in one island, and packets must not circle between
- * islands.
+ * link is an edge if the switch at one end sends packets of the MLID over the link.
+ *
+ * Over some links the switches at both ends send. Switches that are connected by such links form an
+ * island. The links of an island must form a tree; otherwise packets circle in the island.
+ *
+ * A link over which only one switch sends leads from one island to another. OpenSM makes such links
+ * from switches whose members are all send-only members. All receivers must be in one island, and
+ * packets must not circle between islands.
  */
 
 struct island {
@@ -192,11 +194,11 @@ static void count(struct tree *t, const struct chk_node *n)
 		} else if (m && m->sw && any(t, m) && chk_carries(t->c->f, &n->port[p]) &&
 			   !both_ways(t, n, p)) {
 			/*
-			 * This link makes packets arrive twice if both its ends are in the same
-			 * island, or if another link leads out of the island already. In the second
-			 * case nothing is reported if the mask of the switch at the other end is
-			 * unknown. That switch may send to the link, too, and both ends would then
-			 * be in one island.
+			 * This link makes packets arrive twice in two cases: both its ends are in
+			 * the same island, or another link leads out of island @i already. The
+			 * second case is reported only if the whole MFT of the switch at the other
+			 * end was read. Otherwise that switch may send over this link, too, and the
+			 * link may be inside the island.
 			 */
 			if (root(t, m->index) == root(t, n->index) ||
 			    (i->leads_to != NOWHERE && whole(m)))
@@ -247,9 +249,9 @@ static void split(struct tree *t, const struct island *a, const struct island *b
 }
 
 /*
- * Report packets that circle between islands. Report a second island with receivers, too: packets
- * go from one of the two islands to the other at most in one direction, so some packets do not
- * reach all receivers.
+ * Report packets that circle between islands. Report each island with receivers after the first
+ * one, too. Between two islands packets go in at most one direction, so packets that start in one
+ * of them do not reach the receivers in the other.
  */
 static void islands(struct tree *t)
 {

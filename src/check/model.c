@@ -49,8 +49,9 @@ void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t
 }
 
 /*
- * Make room for one more entry in the array @p of @n entries, whose capacity is always a power of
- * two. Return: the array, or NULL if memory ran out
+ * Make room for one more entry in the array @p, which has @n entries. The capacity of this array is
+ * always a power of two. Return: the array; NULL: memory ran out or a bound was reached. A bound
+ * that was reached sets f->cut
  */
 static void *room(struct chk_fabric *f, void *p, uint32_t n, uint32_t max, size_t size)
 {
@@ -209,8 +210,9 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s)
 	struct chk_silence *last = f->nsilences ? &f->silence[f->nsilences - 1] : NULL, *v;
 
 	/*
-	 * The blocks of one table (LFT, MFT, P_Key table ...) are requested one after the other, so
-	 * it is enough to compare a new failure with the last entry.
+	 * Failures for the blocks of one table (LFT, MFT, P_Key table ...) are counted in one
+	 * entry. These blocks are requested one after the other, so only the last entry can be
+	 * about the same table.
 	 */
 	if (last && last->node == s->node && last->port == s->port && last->attr == s->attr &&
 	    last->status == s->status && last->pma == s->pma && last->behind == s->behind) {

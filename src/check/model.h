@@ -43,8 +43,8 @@ struct chk_counters {
 /* A port of a node, 0 .. nports (0 of a CA is unused). */
 struct chk_port {
 	/*
-	 * index of the node that was found at the other end of this port's link, or CHK_NO_NODE. The port at the
-	 * other end may have another peer, which is a finding
+	 * index of the node that was found at the other end of this port's link, or CHK_NO_NODE. The
+	 * port at the other end may have another .peer; then link.c does not compare the two ends
 	 */
 	uint32_t peer;
 	uint8_t peer_port;
@@ -195,9 +195,9 @@ struct chk_fabric *chk_fabric_create(size_t octets_max);
 void chk_fabric_free(struct chk_fabric *f);
 
 /*
- * chk_alloc(), chk_grow() - Allocate as calloc() and realloc() do, within the fabric's bound. New octets are zeros. All
- * memory to which the fabric refers comes from these functions. Return: NULL if memory ran out, or if the bound is
- * reached, in which case the fabric is marked as cut
+ * chk_alloc(), chk_grow() - Allocate as calloc() and realloc() do. New octets are zeros. All memory
+ * to which the fabric refers comes from these functions, and the fabric has a bound for it. Return:
+ * NULL if memory ran out, or if the bound is reached. In the second case f->cut becomes true
  */
 void *chk_alloc(struct chk_fabric *f, size_t n, size_t size);
 void *chk_grow(struct chk_fabric *f, void *p, size_t old_n, size_t new_n, size_t size);
@@ -246,11 +246,13 @@ struct chk_err {
  * @name:	name of the file, for messages
  * @err:	the error and its place, written on failure
  *
- * The text may be the output of ibroute, dump_lfts.sh, dump_mfts.sh and dump_fts (unicast and
- * multicast), and OpenSM's dumps opensm.fdbs, opensm.mcfdbs and opensm-lfts.dump. Tables of
- * switches that the fabric does not have are counted in *@ret_unknown.
+ * The text may be:
+ * - the output of ibroute, dump_lfts.sh, dump_mfts.sh or dump_fts (unicast or multicast)
+ * - a dump of OpenSM: opensm.fdbs, opensm.mcfdbs or opensm-lfts.dump
  *
- * Return: 0; -EINVAL: the text is none of these, or wrong; -ENOMEM; -ENOSPC
+ * Tables of switches that the fabric does not have are counted in *@ret_unknown.
+ *
+ * Return: 0; -EINVAL: the text has another format, or an error; -ENOMEM; -ENOSPC
  */
 int chk_read_tables(struct chk_fabric *f, const char *name, const char *text, size_t len,
 		    unsigned int *ret_unknown, struct chk_err *err);

@@ -10,8 +10,8 @@
  */
 
 /*
- * --- membership as OpenSM derives it from partitions.conf: if several rules apply to a port, only
- * the most specific kind of rule counts, and of these rules the last one
+ * --- membership as OpenSM derives it from partitions.conf: if several rules of a partition apply
+ * to a port, the most specific of them counts. Of equally specific rules, the last one counts
  */
 
 static bool name_fits(const char *name, const char *desc)

@@ -140,8 +140,9 @@ void chk_routes_to(struct chk_routes *r, unsigned int lid);
 const struct chk_node *chk_next_switch(const struct chk *c, const struct chk_node *n,
 				       unsigned int lid, uint8_t *ret_out);
 /*
- * chk_find_ca() - Find a CA at a switch, and return its LID and the port of the switch to which it
- * is connected. Return: false if no CA at the switch has a LID
+ * chk_find_ca() - Find a CA that is connected to switch @n and has a LID. Store this LID in
+ * *@ret_lid, and in *@ret_port the port of @n to which the CA is connected. Return: false if there
+ * is no such CA
  */
 bool chk_find_ca(const struct chk *c, const struct chk_node *n, uint16_t *ret_lid,
 		 uint8_t *ret_port);

@@ -58,20 +58,20 @@ void encap_reserved_received(struct run *r);
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);
 /*
- * Offset of the first option of a Neighbour Solicitation or Advertisement from the end of the
- * encapsulation header: the lengths of the IPv6 header and of the fixed part of the message
+ * Offset of the first option of a Neighbour Solicitation or Advertisement, counted from the end of
+ * the encapsulation header: the length of the IPv6 header plus that of the message's fixed part
  */
 #define ND_OPTION (40 + 24)
 /*
- * nd_solicit() - Send a Neighbour Solicitation for an address of the DUT to the solicited-node
- * group of the address; the DUT has joined this group. Return: the DUT's advertisement; NULL if
- * none came
+ * nd_solicit() - Send Neighbour Solicitations for @target, an address of the DUT, to the
+ * solicited-node group of @target. The DUT should be a member of this group already. Return: the
+ * DUT's advertisement; NULL: none came
  */
 const struct seen *nd_solicit(struct run *r, const struct world_peer *p, const uint8_t target[16]);
 /*
  * nd_advertisement() - Let a new peer solicit the DUT's IPv6 address (nd_solicit()). Return: the
- * advertisement, which has room for an option of 24 octets; NULL if none came, or if it is too
- * short; then the case has a verdict
+ * advertisement, which is long enough for an option of 24 octets; NULL: no advertisement came, or
+ * it is too short. If NULL is returned, the case has a verdict
  */
 const struct seen *nd_advertisement(struct run *r);
 /*
@@ -83,8 +83,9 @@ const struct seen *nd_advertisement(struct run *r);
 typedef void nd_judge_option(struct run *r, const struct seen *s, uint8_t type);
 void nd_solicits(struct run *r, nd_judge_option *judge);
 /*
- * nd_has_address() - Tell whether the DUT has the address that consists of @prefix and @iid: the
- * DUT has joined the solicited-node group of the address, and answers solicitations for the address
+ * nd_has_address() - Tell whether the DUT has the address that consists of @prefix and @iid:
+ * whether it is a member of the solicited-node group of the address, and answers a solicitation for
+ * it
  */
 bool nd_has_address(struct run *r, const uint8_t prefix[8], uint64_t iid);
 /*
@@ -101,9 +102,9 @@ void join_never_creates(struct run *r, const struct seen *s);
  */
 void keys_not_answered(struct run *r, const struct ib_ud_hdr *h, const char *what);
 /*
- * rereg_now() - Call mark(), delete the DUT's registrations from the SA, and ask the DUT to register
- * again by a Set(PortInfo) with ClientReregister. Return: the DUT's answer to this Set; NULL if none
- * came; then the case has a verdict
+ * rereg_now() - Call mark(), and delete the DUT's registrations from the SA. Then send the DUT a
+ * Set(PortInfo) with ClientReregister, so that the DUT registers again. Return: the DUT's answer to
+ * this Set; NULL: no answer came, and the case has a verdict
  */
 const struct seen *rereg_now(struct run *r);
 /*
@@ -112,9 +113,10 @@ const struct seen *rereg_now(struct run *r);
  */
 bool rereg_set_pkey(struct run *r, uint16_t pkey);
 /*
- * rereg_ping_until() - After a change, ping the DUT until it sends an answer that @good accepts, or
- * until the longest time has passed that the DUT may need to notice the change. Return: the answer
- * to the last ping, which @good may have refused; NULL if none came; then the case has a verdict
+ * rereg_ping_until() - After a change, ping the DUT until it sends an answer that @good accepts.
+ * Give up after the longest time that the DUT may need to notice the change. Return: the answer to
+ * the last ping, even if @good refused it; NULL: this ping got no answer, and the case has a
+ * verdict
  */
 const struct seen *rereg_ping_until(struct run *r,
 				    bool (*good)(const struct run *r, const struct seen *s));

@@ -35,8 +35,9 @@ static void lease(struct run *r)
 		return;
 	}
 	/*
-	 * A DHCPDISCOVER shows that the hook program has started the client. So if the step of the
-	 * hook program has not ended in time, that is no excuse for a missing DHCPREQUEST.
+	 * A DHCPDISCOVER shows that the hook program has started the client. Then a missing
+	 * DHCPREQUEST is a fault of the DUT, even if the step of the hook program has not ended in
+	 * time.
 	 */
 	asked = seen_since(r, dhcp_is, &discover);
 	if (asked)

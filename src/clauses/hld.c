@@ -93,8 +93,9 @@ static void drained(struct run *r)
 }
 
 /*
- * Judge the DUT after the SA has answered that a path does not exist: the DUT has to discard the
- * packets that wait for the path. When the path exists, a new packet has to make the DUT ask again.
+ * Judge the DUT after the SA has answered that a path does not exist. The DUT has to discard the
+ * packets that wait for the path. When the path exists later, a new packet has to make the DUT ask
+ * the SA again.
  */
 static void freed(struct run *r)
 {

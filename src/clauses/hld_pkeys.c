@@ -80,7 +80,7 @@ static void only_joins(struct run *r, const struct seen *s)
 
 /*
  * Judge that the DUT sends nothing with the second P_Key before the SA has granted the join of the
- * second broadcast group, because the driver registers the network device only after this join.
+ * second broadcast group. The reason: the driver registers the network device only after this join.
  */
 static void nothing_before(struct run *r, const struct seen *s)
 {
@@ -313,8 +313,9 @@ static void gone(struct run *r)
 
 /*
  * The DUT has a configured list of P_Keys (--pkey-list). The SM writes two P_Keys into the port's
- * P_Key table at the same time: one that is in the list, and one that is not. When the interface of
- * the first P_Key works, the DUT has had enough time to make an interface for the second, too.
+ * P_Key table at the same time: one that is in the list, and one that is not. The DUT must make an
+ * interface for the first P_Key only. When this interface works, the DUT has had enough time to
+ * make a second one, so the second P_Key is judged then.
  */
 static void list_of_pkeys(struct run *r)
 {

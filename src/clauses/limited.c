@@ -22,8 +22,10 @@ static bool joins_broadcast(const struct seen *s, const void *bcast)
 }
 
 /*
- * Set the P_Key in the DUT's table. From now on the old and the new P_Key are both right: the DUT may use the new
- * P_Key before it answers the Set, and the answer, which leaves on VL15, may overtake packets with the old P_Key
+ * Set the P_Key in the DUT's table. From now on the old and the new P_Key are both right, for two
+ * reasons:
+ * - The DUT may use the new P_Key before it answers the Set.
+ * - The answer leaves on VL15, so it may overtake packets with the old P_Key.
  */
 static bool set(struct run *r, uint16_t pkey)
 {
@@ -57,9 +59,9 @@ static bool is_from_full(const struct run *r, const struct seen *s)
 
 /*
  * Make the DUT a full member again, and wait up to 18 s for an answer with the P_Key 0xffff. Data
- * packets keep their order, so after this answer no packet with 0x7fff can be under way any more,
- * and 0x7fff becomes wrong again. If no answer had 0xffff, make the DUT send one more packet: the
- * case R3, which sees all packets, fails because of it
+ * packets keep their order, so after this answer no packet with 0x7fff can be under way any more.
+ * From then on 0x7fff is wrong again. If no answer had 0xffff, make the DUT send one more packet.
+ * The case R3 sees all packets, and fails if this packet has 0x7fff, too
  */
 static void end(struct run *r)
 {

@@ -5,9 +5,9 @@
 #include "world/sm.h"
 
 /*
- * Cases in which the broadcast group gets another MTU. RFC 4391 section 7. The new MTU is 4096,
- * because under an MTU below 2048 a DUT could lose its IPv6 addresses, and nothing would restore
- * addresses that were configured by hand.
+ * Cases in which the broadcast group gets another MTU. RFC 4391 section 7. The new MTU is 4096. An
+ * MTU below 2048 is not used, because it could make a DUT lose its IPv6 addresses. Nothing would
+ * restore addresses that were configured by hand.
  */
 
 #define MTU IB_MTU_4096
@@ -28,8 +28,8 @@ static bool works_with(struct run *r, uint8_t code)
 }
 
 /*
- * Wait for an answer that fills the IP MTU, because the DUT may need time to notice the new MTU. Return: this
- * answer, or the last answer if none was long enough
+ * Wait for an answer that fills the IP MTU, because the DUT may need time to notice the new MTU.
+ * Return: this answer, or the last answer if none was long enough
  */
 static const struct seen *whole_answer(struct run *r, const struct world_peer *p)
 {

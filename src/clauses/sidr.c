@@ -160,8 +160,8 @@ static bool is_data(const struct seen *s, const void *arg)
 }
 
 /*
- * Judge the DUT while the answers of the SIDR server are unusable: the DUT has to ask again, by a
- * SIDR_REQ with another RequestID, and must not send data before it has a usable answer
+ * Judge the DUT while the answers of the SIDR server are unusable. The DUT has to ask again, by a
+ * SIDR_REQ with another RequestID. It must not send data before it has a usable answer
  */
 static bool asks_again(struct run *r, const char *what)
 {
@@ -270,8 +270,8 @@ static void registered(struct run *r)
 
 	/*
 	 * A DUT that is a SIDR server registers with the SA after it has joined the broadcast
-	 * group, which it did long before this case. The wait is short because most DUTs are no
-	 * servers.
+	 * group. The DUT joined this group long before this case, so a short wait is enough. Most
+	 * DUTs are not servers, and for them the wait is in vain.
 	 */
 	world_wait(r->w, has_registered, NULL, NS_SEC(3));
 	if (!serves(r))

@@ -65,9 +65,10 @@ static int absolute(json_t *args)
 }
 
 /*
- * The file is opened and written with the user's rights, by a writer that lives until the capture ends. The writer
- * truncates the file only when the first octets come from the instance. The instance refuses a second capture to the
- * same file and sends no octets, so the first capture is not lost.
+ * The file is opened and written with the user's rights. A writer process writes it until the
+ * capture ends. This writer truncates the file only when the first octets come from the instance.
+ * If a capture to the same file is running already, the instance refuses the new capture and sends
+ * no octets. So the first capture is not lost.
  */
 static int start_writer(const char *file)
 {
@@ -89,8 +90,8 @@ static int start_writer(const char *file)
 }
 
 /*
- * --- a capture to standard output, a pipe or a terminal. The command itself writes the output,
- * because a write to a pipe or terminal may have to wait
+ * --- a capture to standard output, a pipe or a terminal. A write to a pipe or terminal may have to
+ * wait for its reader, so the command itself copies the capture, and no writer process does
  */
 
 static volatile sig_atomic_t interrupted;

@@ -68,8 +68,8 @@ static int set_numbers(struct task *t)
 	t->cfg.pkey = (uint16_t)pkey;
 	t->timeout_ms = (unsigned int)ms;
 	/*
-	 * This program waits longer than the kernel. The kernel repeats a request three times and
-	 * then reports the request as lost, and only a busy machine delays this report further.
+	 * The kernel repeats a request three times, and then reports that the request is lost. On a
+	 * busy machine this report is late, so this program waits longer than the kernel.
 	 */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
 	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */

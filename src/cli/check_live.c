@@ -7,8 +7,9 @@
 #include "live/live.h"
 
 /*
- * Tell whether the port from which the fabric was read has a link. To be called only if @f has at
- * most one node, the node of this port. The survey has read no other port of a CA that is alone.
+ * Tell whether the port from which the fabric was read has a link. @f must have at most one node,
+ * the node of this port. If this node is a CA, the survey has read no other port of it. So any port
+ * of the node that has a link is the right one.
  */
 static bool has_link(const struct chk_fabric *f)
 {

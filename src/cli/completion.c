@@ -27,9 +27,9 @@ static int words(int argc, char **argv)
 }
 
 /*
- * bash also splits words at ':', '=' and '@'. So the script splits the line again, at blanks only.
- * bash keeps the part of a word up to the last of these signs, so the script removes this part from
- * each candidate.
+ * bash also splits words at ':', '=' and '@', but the script splits the line at blanks only. When
+ * bash completes a word, it keeps the part up to the last ':', '=' or '@' and replaces the rest. So
+ * the script removes this part from each candidate.
  */
 static int bash(int argc, char **argv)
 {

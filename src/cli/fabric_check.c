@@ -145,8 +145,8 @@ static int parse(struct opts *o, int argc, char **argv)
 	if (o->ntables && !o->file)
 		return cli_error(PROTO_EXIT_USAGE, "fabric check: --tables is for a FILE");
 	/*
-	 * This program waits longer than the kernel. The kernel repeats a request three times and
-	 * then reports the request as lost, and only a busy machine delays this report further.
+	 * The kernel repeats a request three times, and then reports that the request is lost. On a
+	 * busy machine this report is late, so this program waits longer than the kernel.
 	 */
 	o->survey.patience = NS_MSEC(o->timeout_ms) * 5 + NS_SEC(10);
 	return 0;
@@ -373,8 +373,9 @@ static void print_text(const char *source, const struct chk_fabric *f, const str
 }
 
 /*
- * A live fabric may change while it is read. So if the first reading has findings, the fabric is read again, and only
- * findings that both readings have are reported.
+ * A live fabric may change while it is read. So if the first reading has findings, the fabric is
+ * read again, and findings that the second reading does not have are dropped. Findings about
+ * counters that grew are not dropped, because each of them follows from two readings already.
  */
 static int confirm(struct chk_report *r, const struct opts *o, const struct chk_opts *what)
 {
@@ -430,8 +431,9 @@ static void choose(void *ctx, json_t *row)
 	int rank = 1;
 
 	/*
-	 * Prefer a node with a LID, because a subnet manager has reached it, and a switch, from
-	 * which more of the fabric can be reached than from a CA.
+	 * A node with a LID is better than one without a LID, because a subnet manager has reached
+	 * it. If both or neither have a LID, a switch is better than a CA, because more of the
+	 * fabric can be reached from it.
 	 */
 	if (json_integer_value(json_object_get(row, "lid")))
 		rank += 2;

@@ -131,8 +131,8 @@ static int go(struct proto_client *c, const json_t *end, const char *host, const
 	if (node && !tools)
 		return cli_error(PROTO_EXIT_USAGE, "host '%s': it is a node, not a host", host);
 	/*
-	 * In the host this process may have another user ID (root of a user namespace), which would change the
-	 * default folder of the sockets. So keep the folder in the environment.
+	 * In the host this process may have another user ID (root of a user namespace). This would
+	 * change the default folder of the sockets, so keep the folder in the environment.
 	 */
 	if (proto_dir(dir, sizeof(dir), 0))
 		dir[0] = '\0';

@@ -11,9 +11,10 @@
 int host_enter(const char *host);
 
 /*
- * host_enter_tools() - Do the same as host_enter(), for a program that may use InfiniBand: LD_PRELOAD gets
- * libuipoib-umad.so, which shows the ports to the program as the kernel shows HCAs. If @host_or_node is a node of a
- * fabric, set UIPOIB_NODE, and enter no namespaces
+ * host_enter_tools() - Enter a host as host_enter() does, for a program that may use InfiniBand.
+ * Also add libuipoib-umad.so to LD_PRELOAD. This library shows the program the ports of the
+ * instance, as the kernel shows ports of HCAs. If @host_or_node is a node of a fabric, enter no
+ * namespaces, and set UIPOIB_NODE
  */
 int host_enter_tools(const char *host_or_node);
 

@@ -22,8 +22,8 @@ static const struct cli_show shown = {
 };
 
 /*
- * With -d the request asks for counters that are 0, too. Other commands print blocks instead of a
- * table with -d. This command clears the option, so that it always prints a table.
+ * For this command, -d asks the instance for counters that are 0, too. For other commands, -d means
+ * blocks instead of a table. This command always prints a table, so it clears the option.
  */
 static int show(int argc, char **argv)
 {

@@ -52,8 +52,8 @@ static void print_mft(const json_t *row)
 }
 
 /*
- * Print that a packet was discarded. The row of a switch has its ingress port or its egress port;
- * the row of an HCA has its ingress port.
+ * Print that a packet was discarded. A row about a switch has the packet's ingress port or its
+ * egress port; a row about an HCA has the ingress port.
  */
 static void print_discarded(const json_t *row)
 {

@@ -15,8 +15,9 @@
 
 #define ANSWER_MS 2000 /* time for which a host waits for an answer, as with ping -W2 */
 /*
- * time for which the host stays in the group: longer than the 2 s after which the instance reads
- * the groups of the host (inst/iface_groups.c), in case it missed the host's report
+ * time for which the host stays in the group. The instance may miss the host's report, but it also
+ * reads the groups of the host every 2 s (inst/iface_groups.c). So the host stays for
+ * longer than that
  */
 #define JOIN_MS 2500
 

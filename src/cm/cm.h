@@ -74,10 +74,11 @@ struct cm_request {
 
 /**
  * cm_request() - Send a SIDR_REQ
- * @q:	zeroed by the caller, with .to, .done, and in .req service_id, pkey and priv; the RequestID is filled in
+ * @q:	the caller sets .to, .done, .req.service_id, .req.pkey and .req.priv, and all other members
+ *	to 0. This function sets the RequestID
  *
- * A SIDR_REP is the answer if it comes from @q->to.lid and has the RequestID and ServiceID of the request.
- * Return: 0; -EBUSY: the endpoint is being destroyed; -EALREADY: @q is open; -ENOMEM
+ * A SIDR_REP is the answer if it comes from @q->to.lid and has the RequestID and ServiceID of the
+ * request. Return: 0; -EBUSY: the endpoint is being destroyed; -EALREADY: @q is open; -ENOMEM
  */
 int cm_request(struct cm *c, struct cm_request *q, ns_t now);
 /* cm_request_cancel() - Cancel a request; no effect if it is not open */
@@ -92,9 +93,9 @@ struct cm_service {
 	/* P_Key of the requests that this service answers, by the low 15 bits; 0: all */
 	uint16_t pkey;
 	/*
-	 * Fill in the answer to a request: Status, and with Status 0 QPN, Q_Key and private data.
-	 * RequestID and ServiceID are filled in already. As long as the values of the service do
-	 * not change, equal requests must get equal answers.
+	 * Fill in the Status of the answer to a request. If the Status is 0, fill in QPN, Q_Key and
+	 * private data, too. RequestID and ServiceID are filled in already. As long as the values
+	 * of the service do not change, equal requests must get equal answers.
 	 */
 	void (*answer)(struct cm_service *v, const struct mad_addr *from,
 		       const struct sidr_req *req, struct sidr_rep *ret, ns_t now);

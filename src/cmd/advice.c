@@ -132,8 +132,8 @@ static void of_pkey(const struct inst_iface *i, struct text *t)
 }
 
 /*
- * Advises to add the broadcast group of the link to its partition: by the word ipoib if the group
- * is that of RFC 4391, otherwise by the MGID of the group
+ * Advises to add the broadcast group of the link to its partition in the configuration of the
+ * subnet manager. The word ipoib adds the group of RFC 4391. Any other group is added by its MGID
  */
 static void of_no_group(const struct inst_iface *i, const struct ipoib_link_info *info,
 			struct text *t)

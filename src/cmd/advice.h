@@ -16,9 +16,9 @@ void advice_iface(const struct inst_iface *i, char ret[ADVICE_MAX]);
 void advice_all(const struct inst *in, char ret[ADVICE_MAX]);
 
 /*
- * advice_pair() - Write the reason why packets of @from do not reach @to, as far as the two
- * interfaces show it, in whole sentences; "" if they are on one link, or if another interface of
- * the first host is on one link with @to
+ * advice_pair() - Write the reason why packets of @from do not reach @to, in whole sentences. The
+ * reason is derived from the data of the interfaces only. Write "" if, by these data, @from or
+ * another interface of the same host reaches @to
  */
 void advice_pair(const struct inst_iface *from, const struct inst_iface *to, char ret[ADVICE_MAX]);
 

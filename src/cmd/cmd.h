@@ -3,10 +3,10 @@
 #define CMD_CMD_H
 
 /*
- * The table of all commands, and values for the rows of answers. Names of members are snake_case and do not change.
- * Counts are numbers, times are numbers of milliseconds, and keys, GIDs and GUIDs are text in their usual notation.
- * The functions return NULL only when out of memory, which json_pack() "o" and json_object_set_new() accept and
- * report.
+ * The table of all commands, and values for the rows of answers. Names of members are snake_case
+ * and do not change. Counts are numbers, and times are numbers of milliseconds. Keys, GIDs and
+ * GUIDs are text in their usual notation. A function that makes a value returns NULL only when
+ * memory ran out. json_pack() "o" and json_object_set_new() accept this NULL and report an error.
  */
 
 #include "ctl/req.h"

@@ -41,7 +41,7 @@ static void fault_show(struct ctl_req *r)
 
 /*
  * Find the port whose outgoing packets get a fault: NODE/PORT, or udp:LINK for the far end of a
- * link over UDP. The outgoing packets of the far end arrive at this fabric.
+ * link over UDP. The outgoing packets of the far end are those that arrive at this fabric.
  */
 static struct fabric_port *faulty_port(struct ctl_req *r, struct inst_fabric *f)
 {

@@ -200,8 +200,9 @@ static struct inst_fabric *fabric_with_node(struct inst *in, const char *node)
 }
 
 /*
- * Return the members of the answer that tell management programs how to reach the ports: by the
- * protocol of umad/proto.h, or as clients of ibsim on @node of @f
+ * Return the members of the answer that tell management programs how to reach the ports. "umad" is
+ * for the protocol of umad/proto.h. "ibsim" and "sim_host" are for clients of ibsim, which are
+ * then attached to @node of @f
  */
 static json_t *exec_members(const struct ctl_req *r, const struct inst_fabric *f, const char *node)
 {
