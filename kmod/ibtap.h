@@ -25,9 +25,9 @@
  *
  * Events of poll()
  *	EPOLLIN			a frame is waiting
- *	EPOLLPRI		the groups of the device have changed since IBTAP_GET_GROUPS
- *	EPOLLOUT		always
- *	EPOLLERR|EPOLLHUP	the device was removed
+ *	EPOLLPRI		the device's groups have changed since the last IBTAP_GET_GROUPS
+ *	EPOLLOUT		always, while the descriptor is attached to a device
+ *	EPOLLERR|EPOLLHUP	the device was removed, or the descriptor was never attached
  */
 
 #include <linux/ioctl.h>
@@ -62,8 +62,9 @@ struct ibtap_header {
  *  - a device with IBTAP_MULTI_QUEUE that has a free queue, or
  *  - a persistent device to which no descriptor is attached.
  *
- * The caller must have CAP_NET_ADMIN in the namespace. Other callers can attach only to an existing
- * device for which IBTAP_SET_OWNER or IBTAP_SET_GROUP has allowed it.
+ * A caller with CAP_NET_ADMIN in the namespace can make devices and attach to each device. Other
+ * callers can attach only to an existing device for which IBTAP_SET_OWNER or IBTAP_SET_GROUP has
+ * allowed it.
  */
 struct ibtap_attach {
 	/*

@@ -24,8 +24,8 @@ struct nlmsghdr *rtnl_begin(void *buf, uint16_t type, uint16_t flags, size_t ext
 /**
  * rtnl_talk() - Send a request and wait for its answers
  *
- * Return: 0; the value that @cb returned; -errno of the kernel, with the kernel's text in nl->err; -ETIMEDOUT;
- * -EAGAIN: the table changed during a dump
+ * Return: 0; the value other than 0 that @cb returned; -errno of the kernel, whose text is then in
+ * nl->err; -ETIMEDOUT; -EAGAIN: the kernel's table changed during a dump
  */
 int rtnl_talk(struct rtnl *nl, struct nlmsghdr *nlh, rtnl_msg_cb cb, void *arg);
 
@@ -43,8 +43,9 @@ int rtnl_take(struct rtnl *nl, rtnl_msg_cb cb, void *arg, int *stop);
 
 /**
  * rtnl_recv() - Receive messages of the kernel
- * @ret_got:	number of octets; 0 for a message that did not come from the kernel (port 0), because any process with
- *		CAP_NET_ADMIN in the namespace may send to a netlink socket
+ * @ret_got:	number of octets; 0 for a message that another process sent, so that the caller
+ *		ignores it. The kernel sends from netlink port 0; any process with CAP_NET_ADMIN in
+ *		the namespace may send from another port
  *
  * Return: 0; -EAGAIN: no message has arrived; -errno
  */

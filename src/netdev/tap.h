@@ -15,14 +15,14 @@
  *
  * tap_read() returns each frame in a struct pkt of its own, whose first octet is the first octet of
  * the link header. A frame of at most TAP_SMALL octets is in pkt->hdr. A longer frame is one slice
- * of a buffer, which tap_read() fills with many frames, so that a frame of 2 KiB does not keep a
- * buffer of 68 KiB in use.
+ * of a buffer. tap_read() puts many frames into one buffer, so that a frame of 2 KiB does not keep
+ * a buffer of 68 KiB in use.
  *
  * A TAP is made in the network namespace in which /dev/net/tun was opened. The TAP's descriptor
  * keeps this namespace in existence, even after rtnl_link_move() has moved the TAP to another
- * namespace. If `ip netns del` has removed the namespace in which a TAP is, writes to the TAP still
- * succeed, but the frames are lost. Only netns_check() shows this loss; no call on the TAP does. If
- * the device was deleted, reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see
+ * namespace. After `ip netns del` of the namespace in which a TAP is, writes to the TAP still
+ * succeed, but the frames are lost. No call on the TAP reports this; only netns_check() does. After
+ * the device itself was deleted, reads and writes return -EBADFD (-EBUSY for TAP_INFINIBAND, see
  * tap_deleted()).
  */
 
@@ -76,8 +76,8 @@ enum tap_gso {
  * @needs_csum:	the L4 checksum field holds only the sum of the pseudo-header
  * @csum_ok:	the L4 checksum was verified (VIRTIO_NET_HDR_F_DATA_VALID)
  * @ecn:	the TCP header has CWR set (VIRTIO_NET_HDR_GSO_ECN)
- * @hdr_len:	octets of link, IP and L4 headers; in a frame that was read, the kernel's hint,
- *		which may be 0 or cover payload too
+ * @hdr_len:	octets of link, IP and L4 headers together. In a frame that was read, this is only a
+ *		hint of the kernel: it may be 0, or include octets of the payload
  * @gso_size:	L4 payload octets of a segment; 0 only if @gso is TAP_GSO_NONE
  * @csum_start:	offset from the link header at which summing begins
  * @csum_offset: offset of the checksum from @csum_start
@@ -130,7 +130,8 @@ struct tap_rx {
 /**
  * tap_open() - Create a TAP in the caller's network namespace
  * @ifname:	name of 1 to 15 octets without '%'
- * @ret_fd:	non-blocking, close-on-exec; carrier off, virtio-net header on
+ * @ret_fd:	the descriptor, non-blocking and close-on-exec. The TAP has no carrier yet, and each
+ *		frame has a virtio-net header
  * @ret_what:	on failure a string literal that names the step that was refused, for example "opening /dev/net/tun";
  *	may be NULL
  *
@@ -142,9 +143,8 @@ struct tap_rx {
 int tap_open(const char *ifname, int *ret_fd, const char **ret_what);
 
 /**
- * tap_attach() - Use a descriptor made by tap_open(), or by ibtap_open() if @kind is TAP_INFINIBAND, perhaps in
- * another process
- * @fd:		taken on success
+ * tap_attach() - Use a descriptor of tap_open(), or of ibtap_open() if @kind is TAP_INFINIBAND
+ * @fd:		taken on success; it may have been made by another process
  * @offload:	mask of enum tap_offload; t->offload becomes the offloads that the kernel has granted
  *
  * Return: 0; -errno if @fd is no device of this kind with virtio-net headers
@@ -190,7 +190,8 @@ void tap_rx_fini(struct tap_rx *rx);
  *
  * The function counts and skips frames whose virtio-net header is wrong. It reads nothing while the
  * pool is exhausted.
- * Return: 0; -EAGAIN: no frame waits; -ENOBUFS: the pool is exhausted; see tap_deleted(); -errno
+ * Return: 0; -EAGAIN: no frame waits; -ENOBUFS: the pool is exhausted; an error for which
+ * tap_deleted() is true: the device was deleted; another -errno
  */
 int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
 
@@ -199,8 +200,8 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret);
  * @p:		packet that begins with the link header of a device of kind @kind
  *
  * Sets the packet's struct frame_info except the station, and leaves the octets of the frame as they are.
- * Return: 0; -EBADMSG: the frame has a partial checksum and a VLAN tag, or the checksummed part does not begin after
- * the link header
+ * Return: 0; -EBADMSG, only for a frame with a partial checksum: the frame has a VLAN tag, or there
+ * is no octet between its link header and the part that the checksum covers
  */
 int tap_vnet_to_pkt(struct pkt *p, const struct tap_vnet *v, enum tap_kind kind);
 
@@ -216,7 +217,8 @@ void tap_vnet_from_pkt(struct tap_vnet *ret, const struct pkt *p, enum tap_kind 
  * @iov:	the parts of the frame are iov[1] to iov[@n]; iov[0] is overwritten with the virtio-net header
  *
  * Return: 0; -EIO: the interface is down; -EAGAIN, -ENOBUFS, -ENOMEM: there is no room now;
- * -EINVAL: the kernel found the frame or its header wrong; see tap_deleted()
+ * -EINVAL: the kernel found the frame or its header wrong; an error for which tap_deleted() is
+ * true: the device was deleted
  */
 int tap_write(struct tap *t, const struct tap_vnet *vnet, struct iovec *iov, unsigned int n);
 

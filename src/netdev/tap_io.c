@@ -18,8 +18,8 @@
  *	spare	|     gap as long as rest    |.....continued.....|
  *
  * A frame that fits into the rest stays in it. The tail of a longer frame stays in the spare
- * buffer; its head is copied to the gap before the tail, and the spare becomes the current buffer.
- * To make such copies rare, a rest shorter than the last frame is not used.
+ * buffer; the head of this frame is copied to the gap before the tail, and the spare buffer becomes
+ * the current buffer. To make such copies rare, a rest shorter than the last frame is not used.
  */
 
 #define RX_ALIGN 64u /* each frame in a buffer starts at a cache line */

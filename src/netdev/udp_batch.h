@@ -6,11 +6,12 @@
  * DOC: Packets to send, as the messages of one sendmmsg()
  *
  * Each packet is one datagram. Consecutive packets of equal length are one message with
- * UDP_SEGMENT, which the kernel cuts into these datagrams; the last packet may be shorter. Headers
- * and tail of a packet are copied one after the other into the batch, and the payload is not
- * copied. So the tail of a packet and the headers of the next packet are adjacent, and can be one
- * part (struct iovec). In a message of several packets each packet needs only two parts: its
- * payload, and the octets between this payload and the payload of the next packet.
+ * UDP_SEGMENT, which the kernel cuts into these datagrams; only the last packet of a message may be
+ * shorter. The headers and the tail of each packet are copied into the batch, but its payload is
+ * not. The copies of all packets follow each other in memory. So the tail of a packet and the
+ * headers of the next packet can be one part (struct iovec). In a message of several packets each
+ * packet needs only two parts: its payload, and the octets between this payload and the payload of
+ * the next packet.
  */
 
 #include <stdbool.h>
@@ -56,8 +57,8 @@ struct udp_batch {
 void udp_batch_begin(struct udp_batch *b, bool gso);
 
 /*
- * udp_batch_add() - Add a packet. The payload of the packet must not change until the batch is sent; its
- * descriptor may change
+ * udp_batch_add() - Add a packet. Until the batch is sent, the payload of the packet must not
+ * change. The struct pkt itself may change
  *
  * Return: false: the batch is full
  */

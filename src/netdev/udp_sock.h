@@ -8,7 +8,7 @@
  * Sending: one sendmmsg() sends a batch (netdev/udp_batch.h), in which a run of packets of the same
  * length is one message with UDP_SEGMENT (GSO).
  *
- * Receiving: one recvmmsg() reads several messages, each of which UDP_GRO may have made of many
+ * Receiving: one recvmmsg() reads several messages. With UDP_GRO, one message can consist of many
  * datagrams. A message that fills a large part of its buffer stays in this buffer. Shorter messages
  * are copied one after the other into one buffer, so that a waiting packet does not keep a whole
  * buffer in use.
@@ -96,7 +96,8 @@ void udp_rx_destroy(struct udp_rx *rx);
 int udp_sock_open(struct udp_sock *s, const struct ip_endpoint *listen,
 		  struct ip_endpoint *ret_bound);
 /*
- * udp_sock_adopt() - Use a bound UDP socket that another process made, without a change of its buffer sizes
+ * udp_sock_adopt() - Use a bound UDP socket that another process made. The buffer sizes of the
+ * socket stay as they are
  * @fd:	taken; closed on failure
  *
  * Return: 0; -EINVAL: @fd is no bound UDP socket; -errno
@@ -115,11 +116,11 @@ int udp_sock_recv(struct udp_sock *s, struct udp_rx *rx, const struct udp_dgram 
 
 /**
  * udp_cut() - Cut a message of UDP_GRO into the datagrams of which it consists
- * @v:		room for UDP_SOCK_RX_SEGS
+ * @v:		room for UDP_SOCK_RX_SEGS datagrams
  * @size:	length of each datagram but the last, which may be shorter; 0 or less: the message is one datagram
  *
- * A message from a virtual machine may consist of datagrams of one octet each. So datagrams beyond UDP_SOCK_RX_SEGS
- * are left out.
+ * A virtual machine can send a message of very many datagrams, for example of one octet each. The
+ * datagrams beyond UDP_SOCK_RX_SEGS are left out.
  * Return: number of datagrams, at least 1
  */
 unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size);
@@ -127,9 +128,11 @@ unsigned int udp_cut(struct udp_dgram *v, const struct udp_dgram *msg, int size)
 /**
  * udp_sock_send() - Send the packets of a batch, in order
  *
- * Return: number of packets that were sent, at least 1; -EAGAIN: there is no room now, so the caller waits for
- * EPOLLOUT; -EOPNOTSUPP: the kernel, the route or its device refuses UDP_SEGMENT, so s->gso is now false, and the
- * caller makes the batch again without UDP_SEGMENT; another negative errno if the first packet cannot be sent
+ * Return: number of packets that were sent, at least 1. A negative errno: no packet was sent
+ *	-EAGAIN		there is no room now; the caller waits for EPOLLOUT
+ *	-EOPNOTSUPP	the kernel, the route or its device refuses UDP_SEGMENT. s->gso is now
+ *			false, and the caller makes the batch again without UDP_SEGMENT
+ *	others		the first packet cannot be sent
  */
 int udp_sock_send(struct udp_sock *s, const struct ip_endpoint *to, struct udp_batch *b);
 

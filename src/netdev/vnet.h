@@ -22,8 +22,11 @@ unsigned int vnet_link_len(enum tap_kind kind);
  * @frame:	the first octets of the frame, at least min(@len, 44) of them
  * @len:	length of the frame
  *
- * Return: 0; -EBADMSG if the frame is too short for its link header, or the header has a GSO type that was not
- * requested, a segment size of 0, or offsets outside of the frame
+ * Return: 0; -EBADMSG in these cases:
+ *	- the frame is shorter than its link header
+ *	- the GSO type is unknown, or is UDP although the frame is neither IPv4 nor IPv6
+ *	- a super-frame has the segment size 0, or no partial checksum
+ *	- a partial checksum begins in the link header, or is outside of the frame
  */
 int vnet_decode(struct tap_vnet *ret, const struct virtio_net_hdr *h, const uint8_t *frame,
 		size_t len, enum tap_kind kind);

@@ -14,8 +14,8 @@
  * mad_pkt_build() - Make the packet of one MAD
  * @port:	the end port that sends the MAD; the headers contain its LID, P_Key and GID
  * @vl:		the virtual lane of a GMP
- * @seal:	true: compute both CRCs; false: both CRCs are 0, and code that shows or damages the packet computes
- *		them first
+ * @seal:	true: compute both CRCs. false: leave both CRCs 0. Code that shows or damages such a
+ *		packet must first compute its CRCs
  *
  * An SMP is sent on VL15 with SL 0, P_Key 0xffff and Q_Key 0, and with permissive LIDs if its route is directed. The
  * P_Key of a GMP is the entry of the port's P_Key table that matches @to->pkey, or @to->pkey if no entry matches.
@@ -26,8 +26,8 @@ struct pkt *mad_pkt_build(struct pkt_pool *pool, const struct node_port *port,
 
 /**
  * mad_pkt_parse() - Copy the MAD out of a received packet
- * @ret:	address of the sender, and in .gid_index the index of the GID of @end to which the packet
- *		was sent
+ * @ret:	address of the sender. The member .gid_index is about the receiver: it is the index
+ *		of that GID of @end to which the packet was sent
  * @ret_mad:	the MAD
  * @h:		decoded headers of the packet
  * @end:	end port to which the packet was sent

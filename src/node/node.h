@@ -269,8 +269,9 @@ void node_port_armed_rx(struct node_port *p, ns_t now);
  * @from:	sender; from->qp is the QP of this node (0 or 1) to which the packet was sent
  * @mad:	256 octets, which the call may change
  *
- * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. MADs for this node go to the SMA, the PMA or
- * the ping responder (class 0x32, OUI 0x001405), and otherwise to the agents of the port.
+ * SMPs of class 0x81 pass the SMI, which may forward them by ops->xmit. A MAD for this node goes to
+ * the SMA, the PMA or the ping responder (class 0x32, OUI 0x001405). If none of these handles the
+ * MAD, it goes to the agents of the port.
  */
 void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, void *mad, ns_t now);
 
@@ -306,9 +307,11 @@ uint8_t node_smp_serve(struct node *n, uint8_t in_port, void *mad, struct node_s
 void node_raise(struct node *n, uint8_t port, uint32_t events, ns_t now);
 
 /*
- * node_violation_of() - Return the data for a trap about a packet that has the headers @h and the wrong P_Key or
- * Q_Key @key. node_pkey_violation(), node_qkey_violation() - Increase the counter of wrong keys in PortInfo, and
- * report the packet by trap 257, 258 or 259
+ * node_violation_of() - Return the data for a trap about a packet with a wrong P_Key or Q_Key. @h:
+ * the headers of the packet; @key: the wrong key.
+ *
+ * node_pkey_violation(), node_qkey_violation() - Increase the counter of wrong keys in PortInfo,
+ * and report the packet by trap 257, 258 or 259
  */
 struct notice_violation node_violation_of(const struct ib_ud_hdr *h, uint32_t key);
 void node_pkey_violation(struct node *n, uint8_t port, const struct notice_violation *v, ns_t now);

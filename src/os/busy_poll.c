@@ -19,9 +19,8 @@ void busy_poll_yielded(struct busy_poll *b, ns_t took, bool ready, ns_t now)
 	}
 	/*
 	 * This process got the CPU back late, and a packet has come meanwhile. If this happens
-	 * several times in a row, this process probably keeps the CPU from one of the two programs
-	 * that answer each other. Such a program can run on this CPU only while this process does
-	 * not poll.
+	 * several times in a row, a program that sends the requests or the answers probably runs
+	 * on this CPU, too. That program can run only while this process does not poll.
 	 */
 	if (ready && took <= BUSY_POLL_TIME && ++b->late < BUSY_POLL_LATE)
 		return;

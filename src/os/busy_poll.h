@@ -5,23 +5,31 @@
 /*
  * DOC: Busy polling
  *
- * A process that sleeps until the next packet comes wakes up late, because its CPU has to be interrupted, and perhaps
- * has to leave an idle state. If two programs on different hosts send requests and answers in turn, each request and
- * each answer is delayed by this time. So the loop polls its files for a short time instead of sleeping, while it can
- * expect an answer soon.
+ * While a process sleeps, its CPU may be in an idle state. When a packet comes, the CPU has to be
+ * interrupted and to leave this state, so the process wakes up late. If two programs on different
+ * hosts send requests and answers in turn, each request and each answer is delayed by this time.
+ * So while the loop can expect an answer soon, it polls its files for a short time instead of
+ * sleeping.
  *
- * This file decides when to poll, from times that its owner measures, and makes no system call. The loop polls after
- * BUSY_POLL_QUICK waits in a row that were shorter than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES
- * frames, all of them answers. A frame is an answer if it comes from a network device to which a frame was written
- * since the previous wait. So the loop does not poll for a stream of packets, of which more than BUSY_POLL_FRAMES
- * arrive at a time, nor for the acknowledgements of a stream, which are not answers.
+ * This file decides when to poll, from times that its owner, the loop, measures. It makes no system
+ * call. The loop polls after BUSY_POLL_QUICK short waits in a row. A wait is short if it took less
+ * than BUSY_POLL_TIME and ended with at most BUSY_POLL_FRAMES frames, all of them answers. A frame
+ * is an answer if it comes from a network device to which a frame was written since the previous
+ * wait. So the loop does not poll for a stream of packets, because more than BUSY_POLL_FRAMES of
+ * them arrive at a time. It does not poll for the acknowledgements of a stream either, because
+ * these are not answers.
  *
- * A poll in vain makes the next poll half as long, and after two such polls the loop sleeps again. The owner yields
- * the CPU while it polls. If the process gets the CPU back late and finds no packet, or gets the CPU back very late,
- * another program needs the CPU. If the process gets the CPU back late several times in a row and finds a packet each
- * time, all programs run on this CPU, and polling is useless. In both cases the loop pauses polling for
- * BUSY_POLL_OFF_MIN. Each further pause is twice as long, up to BUSY_POLL_OFF_MAX, until BUSY_POLL_QUICK polls have
- * found a ready file.
+ * If a poll finds no file ready, the next poll is half as long. After two such polls the loop
+ * sleeps again. The owner yields the CPU while it polls. Two cases show that another program needs
+ * the CPU:
+ *
+ *	- The process gets the CPU back late and finds no packet, or gets the CPU back very late.
+ *	- The process gets the CPU back late several times in a row, and finds a packet each time.
+ *	  Then all programs run on this CPU, and polling is useless.
+ *
+ * In both cases the loop does not poll for the time BUSY_POLL_OFF_MIN. Each further pause is twice
+ * as long as the pause before, up to BUSY_POLL_OFF_MAX. When BUSY_POLL_QUICK polls since the last
+ * pause have found a ready file, the next pause is BUSY_POLL_OFF_MIN again.
  */
 
 #include <stdbool.h>

@@ -3,9 +3,12 @@
 #define OS_PRIVS_H
 
 /*
- * The main process drops its privileges before it serves clients. The order is: netdev_helper_start(), open all
- * files and sockets that need privileges, fork processes that must keep privileges, privs_isolate(),
- * privs_seccomp().
+ * The main process drops its privileges before it serves clients, in this order:
+ *	1. netdev_helper_start()
+ *	2. open all files and sockets that need privileges
+ *	3. fork the processes that must keep privileges
+ *	4. privs_isolate()
+ *	5. privs_seccomp()
  */
 
 /*
@@ -38,9 +41,9 @@ enum privs_flags {
 	/* Allow new INET sockets, for links over UDP that are made later. */
 	PRIVS_INET = 1 << 2,
 	/*
-	 * Allow fork and exec. The new program inherits the filter and has no capability. So a
-	 * process for a command of the user is better forked before the filter is loaded; a message
-	 * on a pipe then makes the process start the command.
+	 * Allow fork and exec. The new program inherits the filter and has no capability. To start
+	 * a command of the user without the filter, fork a process before the filter is loaded.
+	 * That process starts the command when it gets a message on a pipe.
 	 */
 	PRIVS_EXEC = 1 << 3,
 	/*
@@ -74,16 +77,22 @@ int privs_drop_bounds(void);
 /**
  * privs_isolate() - Become a user who has no rights and sees no files
  * @flags:	mask of PRIVS_KEEP_ROOT_DIR and PRIVS_NET_RAW
- * @folder:	for root: mount of device files (netdev_rdma_add()) that becomes /dev/infiniband, beside a read-only /sys; -1:
- *		there is none. The caller closes @folder. A failure of this mount is no error
+ * @folder:	mount of device files, which netdev_rdma_add() made; -1: there is none. Only used if
+ *		root becomes user 65534. The mount becomes /dev/infiniband in the new root
+ *		directory, and a read-only /sys is added. The function ignores errors of these two
+ *		steps. The caller closes @folder
  *
- * Root becomes user and group 65534 with no other groups. Another user, or root of a container without user 65534,
- * enters a new user namespace, in which the process keeps its user id. In both cases the process gets an empty,
- * read-only root directory, which contains only what @folder adds. The process keeps its old root directory if @flags
- * say so, or if it runs as root in a container that forbids mounts. After the call, capabilities and no_new_privs are
- * as after privs_drop_caps(). The process may have only one thread. The process gets SIGTERM when its parent dies.
- * Return: 0; -ESRCH: the parent has died; -EPERM, -EUSERS or -ENOSPC: the system forbids user namespaces; -errno. After
- * an error the process must end, because some of the changes may have been made.
+ * Root becomes user and group 65534 with no other groups. Another user, or root of a container
+ * without user 65534, enters a new user namespace, in which the process keeps its user id. In both
+ * cases the process gets an empty, read-only root directory, which contains only what @folder adds.
+ * The process keeps its old root directory if @flags has PRIVS_KEEP_ROOT_DIR. It also keeps it if
+ * the process runs as root in a container that forbids mounts.
+ *
+ * After the call, capabilities and no_new_privs are as after privs_drop_caps(). The process may
+ * have only one thread. The process gets SIGTERM when its parent dies.
+ * Return: 0; -ESRCH: the parent has died; -EPERM, -EUSERS or -ENOSPC: the system forbids user
+ * namespaces; -errno. After an error the process must end, because some of the changes may have
+ * been made.
  */
 int privs_isolate(uint32_t flags, int folder);
 

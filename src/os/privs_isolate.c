@@ -55,9 +55,10 @@ static void add_devices(int folder)
 }
 
 /*
- * Make an empty root directory: a mount on a folder of the new mount namespace becomes the root, and the old root
- * is unmounted (pivot_root(2) explains why both arguments are "."). MS_UNBINDABLE and MS_PRIVATE also end
- * propagation, so that no other namespace sees the mount.
+ * Make an empty root directory: mount a tmpfs on one of the folders @place, make it the root
+ * directory, and unmount the old root. pivot_root(2) explains why both arguments are ".". The first
+ * mount() makes all mounts unbindable or private. Both end propagation, so no other mount namespace
+ * sees the tmpfs.
  */
 static int empty_root(int folder)
 {

@@ -403,9 +403,9 @@ static const int helper_unmount_calls[] = {
 };
 
 /*
- * Allow the calls, besides open(), that a helper needs to open a namespace that was removed and
- * made again: an ioctl that tells whether the file is a namespace, and making rtnetlink sockets.
- * TAPs need no further calls, because existing TAPs are moved to the namespace.
+ * A helper can open a namespace that was removed and made again. Allow the calls that it needs for
+ * this, besides open(): the ioctl that tells whether a file is a namespace, and the calls that make
+ * rtnetlink sockets. TAPs need no further calls, because existing TAPs are moved to the namespace.
  */
 static int allow_follow(scmp_filter_ctx ctx)
 {

@@ -5,8 +5,9 @@
 /*
  * DOC: The progress of a long operation, on a terminal
  *
- * Standard error has one line, which each call writes anew, and which progress_end() removes. If standard error is no
- * terminal, or a terminal that cannot erase a line (TERM=dumb), nothing is written at all.
+ * The progress is one line on standard error. Each call writes this line anew, and progress_end()
+ * removes it. If standard error is no terminal, or a terminal that cannot erase a line (TERM=dumb),
+ * nothing is written at all.
  *
  * There is one line for the process, because there is one terminal. Code that writes other text to standard error
  * during the operation calls progress_hide() first. Any thread may call progress_hide().

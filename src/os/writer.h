@@ -37,9 +37,9 @@ bool writer_is_regular(int fd);
  * @ret:	the end of the socket to which the caller writes
  * @truncate:	true to truncate the file when the first octets come
  *
- * This process must not have installed its seccomp filter yet. The child has no other descriptors and no capabilities.
- * The child ends when all octets are written, possibly after this process has ended, and the process that is then its
- * parent reaps it. Return: 0 or -errno
+ * This process must not have installed its seccomp filter yet. The child has no other descriptors
+ * and no capabilities. It ends when all octets are written. This process does not wait for it,
+ * because the child may live longer than this process. Return: 0 or -errno
  */
 int writer_fork(int *ret, int out, bool truncate);
 

@@ -24,7 +24,8 @@
  *	member     := GUID | '"' NodeDescription '"' | ALL | ALL_CAS | ALL_SWITCHES | ALL_ROUTERS | SELF
  *	sep        := "," | ":" | after a group: end of line
  *
- * White space, "#" comments and "\" before the end of a line are ignored everywhere else.
+ * White space, "#" comments and "\" before the end of a line are ignored. The end of a line is
+ * white space, too, except where the grammar above has "end of line".
  */
 
 #define SCOPES_MAX 8

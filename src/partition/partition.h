@@ -80,8 +80,8 @@ struct sm_partitions {
 
 /*
  * sm_partitions_default() - Make the table that is used without a file. Its only partition is
- * 0x7fff, of which all ports are full members, with a broadcast group. Return: NULL if out of
- * memory
+ * 0x7fff. All ports are full members of this partition, and it has a broadcast group. Return: NULL
+ * if out of memory
  */
 struct sm_partitions *sm_partitions_default(void);
 

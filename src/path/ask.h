@@ -41,8 +41,9 @@ json_t *path_question(const struct ipoib_path_info *info);
 
 /**
  * path_ask() - Connect and ask
- * @args:	the result of path_question(), or "address" as text; the function takes it, and NULL means out of
- *	memory
+ * @args:	arguments of the request: the result of path_question(), or an object whose member
+ *		"address" is the address as text. The function takes over @args. NULL: the caller
+ *		ran out of memory
  * @type:	SOCK_NONBLOCK, or 0
  *
  * Return: the connection, which path_hang_up() closes; -errno, but never -EAGAIN: nothing was asked

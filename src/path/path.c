@@ -186,9 +186,10 @@ static struct question *question_of(struct ipoib_path *p, uint64_t data)
 }
 
 /*
- * End a question. Its entry in the table is freed before its descriptor is closed. Otherwise
- * another thread could fork between the two steps, and the child, which closes every descriptor
- * that it finds in the table, would close a wrong one.
+ * End a question. First free its entry in the table, then close its descriptor. In the other order,
+ * the entry would for a moment hold the number of a closed descriptor, and another thread could
+ * open a file with this number and fork. The child closes every descriptor that it finds in the
+ * table, so it would close its copy of this file.
  */
 static void end_question(struct ipoib_path *p, struct question *q)
 {
@@ -291,8 +292,9 @@ static struct question *free_place(struct ipoib_path *p)
 }
 
 /*
- * Return a free entry of the table of questions. If no entry is free, the function looks for a question whose answer
- * has arrived but was not fetched, stores this answer, and frees the entry. NULL: no answer has arrived either
+ * Return a free entry of the table of questions. If no entry is free, the function looks for a
+ * question without a callback whose answer has arrived but was not fetched. It stores this answer,
+ * and frees the entry of the question. Return NULL if there is no such question either
  */
 static struct question *make_place(struct ipoib_path *p)
 {
