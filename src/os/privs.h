@@ -41,23 +41,17 @@ enum privs_flags {
 	/* Allow new INET sockets, for links over UDP that are made later. */
 	PRIVS_INET = 1 << 2,
 	/*
-	 * Allow fork and exec. The new program inherits the filter and has no capability. To start
-	 * a command of the user without the filter, fork a process before the filter is loaded.
-	 * That process starts the command when it gets a message on a pipe.
-	 */
-	PRIVS_EXEC = 1 << 3,
-	/*
 	 * Allow opening device files, the commands of libibverbs on them, registering agents of umad, and netlink
 	 * sockets of RDMA. privs_isolate() decides which device files exist.
 	 */
-	PRIVS_VERBS = 1 << 4,
+	PRIVS_VERBS = 1 << 3,
 	/*
 	 * End the process (SIGSYS) at a forbidden call, instead of letting the call fail with
 	 * EPERM.
 	 */
-	PRIVS_KILL = 1 << 5,
+	PRIVS_KILL = 1 << 4,
 	/* Let a forbidden call succeed, and have the kernel's audit log it. */
-	PRIVS_LOG = 1 << 6,
+	PRIVS_LOG = 1 << 5,
 };
 
 /**

@@ -155,19 +155,6 @@ static const int process_calls[] = {
 	SCMP_SYS(getrlimit),
 };
 
-static const int exec_calls[] = {
-	SCMP_SYS(fork),
-	SCMP_SYS(vfork),
-	SCMP_SYS(execve),
-	SCMP_SYS(execveat),
-	SCMP_SYS(setpgid),
-	SCMP_SYS(setsid),
-	SCMP_SYS(chdir),
-	/* Calls of the C library at the start of a program */
-	SCMP_SYS(arch_prctl),
-	SCMP_SYS(set_tid_address),
-};
-
 #define ALLOW(ctx, list) allow(ctx, list, sizeof(list) / sizeof((list)[0]))
 
 static int allow(scmp_filter_ctx ctx, const int *calls, size_t n)
@@ -226,14 +213,13 @@ static int allow_ioctls(scmp_filter_ctx ctx)
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-/* Allow new threads, and with PRIVS_EXEC also new processes, but never new namespaces. */
-static int allow_clone(scmp_filter_ctx ctx, uint32_t flags)
+/* Allow new threads, but neither new processes nor new namespaces. */
+static int allow_threads(scmp_filter_ctx ctx)
 {
-	uint64_t thread = flags & PRIVS_EXEC ? 0 : CLONE_THREAD;
 	int err = allow_if(ctx, SCMP_SYS(prctl), 0, UINT32_MAX, PR_SET_NAME);
 
 	if (!err)
-		err = allow_if(ctx, SCMP_SYS(clone), 0, CLONE_NEWANY | thread, thread);
+		err = allow_if(ctx, SCMP_SYS(clone), 0, CLONE_NEWANY | CLONE_THREAD, CLONE_THREAD);
 	/*
 	 * The flags of clone3() are in memory, which a filter cannot read. With ENOSYS the C
 	 * library uses clone() instead.
@@ -279,8 +265,6 @@ static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 		err = ALLOW(ctx, file_calls);
 	if (!err)
 		err = ALLOW(ctx, process_calls);
-	if (!err && (flags & PRIVS_EXEC))
-		err = ALLOW(ctx, exec_calls);
 	if (!err)
 		err = allow_open(ctx);
 	if (!err)
@@ -289,7 +273,7 @@ static int add_rules(scmp_filter_ctx ctx, uint32_t flags)
 		err = allow_ioctls(ctx);
 	if (!err && (flags & PRIVS_VERBS))
 		err = allow_verbs(ctx);
-	return err ? err : allow_clone(ctx, flags);
+	return err ? err : allow_threads(ctx);
 }
 
 /* Make a filter with a default action. Return: NULL if out of memory */

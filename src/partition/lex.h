@@ -4,7 +4,7 @@
 
 /*
  * Words, numbers and errors of partitions.conf. White space, "#" comments and "\" before the end of
- * a line are skipped everywhere. Functions that can fail record an error and return false. Of
+ * a line are skipped (lex_skip()). Functions that can fail record an error and return false. Of
  * several errors the first one is reported.
  */
 

@@ -198,18 +198,12 @@ static void forbidden(void)
 
 static void permitted_by_flags(void)
 {
-	int fd, status;
-	pid_t pid;
+	int fd;
 
-	filter(PRIVS_INET | PRIVS_EXEC);
+	filter(PRIVS_INET);
 	fd = socket(AF_INET6, SOCK_DGRAM, 0);
 	MUST(fd >= 0 || errno == EAFNOSUPPORT);
-	pid = fork();
-	if (!pid) {
-		execl("/bin/true", "true", NULL);
-		_exit(1);
-	}
-	MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+	MUST(fork() < 0 && errno == EPERM);
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 }
 
