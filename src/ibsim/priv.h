@@ -5,8 +5,8 @@
 /*
  * DOC: Files of the server for clients of ibsim
  *
- *	proto.c		formats
- *	srv.c		clients from Connect to their end, their queues, IsSM
+ *	proto.c		encoding and decoding of the datagrams
+ *	srv.c		making and removal of clients, queues of MADs to clients, IsSM
  *	ctl.c		control messages
  *	mads.c		MADs from and to clients
  *	rmpp.c		changes to MADs with an RMPP header
@@ -107,8 +107,9 @@ bool ibsim_rmpp_is_control(const void *mad);
  */
 uint16_t ibsim_rmpp_len(const void *mad);
 /*
- * ibsim_rmpp_end() - Write the answer to an RMPP segment, 256 octets: an ACK to the last segment, a
- * STOP to any other segment. Return: false if @mad is not a segment
+ * ibsim_rmpp_end() - Write the answer to the RMPP segment @mad to @ret, which has 256 octets. The
+ * last segment of a message gets an ACK, any other segment a STOP. Return: false if @mad is not a
+ * segment
  */
 bool ibsim_rmpp_end(void *ret, const void *mad);
 

@@ -5,8 +5,8 @@
 /*
  * DOC: ibsim's client protocol
  *
- * A program with libumad2sim.so preloaded and ibsim exchange datagrams over abstract UNIX sockets.
- * The names of the sockets begin with NAME, which is IBSIM_SOCKNAME ("sim" by default):
+ * ibsim exchanges datagrams with programs that run with libumad2sim.so preloaded. Both sides use
+ * abstract UNIX sockets, whose names begin with NAME. NAME is IBSIM_SOCKNAME ("sim" by default):
  *
  *	client			server
  *	NAME:ctlPID	<->	NAME:ctl	struct ibsim_ctl: a request and its answer, one at a time

@@ -5,12 +5,14 @@
 /*
  * DOC: RMPP and MADs of 256 octets
  *
- * libumad2sim relies on the kernel for RMPP, but its MADs do not pass the kernel. An RMPP message
- * of a program arrives here with the flag Active but without the other fields of the RMPP header.
- * The message is cut at 256 octets, and the program does not understand ACKs. So the server fills
- * in the RMPP header of a first segment. A receiver then accepts the message if it is whole, and
- * aborts the transfer if the message was cut. If a peer sends an RMPP message to a client, the
- * server answers that the client accepts only the first segment.
+ * libumad2sim relies on the kernel for RMPP, but its MADs do not pass through the kernel. When a
+ * client sends an RMPP message, the server gets only the first 256 octets of the message. Their
+ * RMPP header has the flag Active, but no other field is set. The server fills in the header of a
+ * first segment. The receiver then accepts the message if it is whole, and aborts the transfer if
+ * the message was cut.
+ * If the response to a client is an RMPP message, the client does not send an ACK. So the server
+ * answers the segment for the client: with an ACK if it is the last segment of the message,
+ * otherwise with a STOP.
  */
 
 #define RESP_TIME_NONE 31

@@ -10,22 +10,24 @@
  * follows:
  *
  *	a request,	is sent as a transaction of the port's endpoint, with the low half of the
- *	also a Trap	client's TID. The response gets the TID that ibsim would give it (bits
- *			63-48: id of the client; the rest: as the client sent it), so it can only
- *			reach the client that asked. If there is no response, or the request cannot
- *			be sent, the request is returned to the client with status 110.
+ *	also a Trap	client's TID. The client gets the response with the TID that ibsim would
+ *			give it: bits 63-48 are the id of the client, and the other bits are those
+ *			of the request. So the response can only reach the client that asked. If
+ *			there is no response, or the request cannot be sent, the request is returned
+ *			to the client with status 110.
  *	a response	is sent unchanged
  *	or a Send
  *
- * Unsolicited SMPs and SA requests go to one of the clients of the port that are SMs (IsSM), the
- * client with the lowest id.
- * libumad2sim ends with a segmentation fault when it receives a class for which its program has not
- * registered. An SM registers for both classes before it sends its first SMP, so a client gets
- * unsolicited MADs only after its first SMP.
+ * Unsolicited SMPs and SA requests go only to clients that are SMs (IsSM) and have sent an SMP. If
+ * a port has several such clients, only the client with the lowest id gets these MADs.
+ * The reason for the second condition: libumad2sim crashes when it receives a MAD of a class for
+ * which its program has not registered. An SM registers for SMPs and for SA requests before it
+ * sends its first SMP.
  *
- * libumad2sim neither repeats requests nor reassembles RMPP messages. So the server repeats a
- * request, as the kernel would do for OpenSM, within the second after which libibmad gives up. Each
- * segment of an RMPP message is passed on as a separate MAD.
+ * libumad2sim does not repeat requests, so the server repeats them, as the kernel would do for
+ * OpenSM. libibmad gives up after one second, so all tries end earlier.
+ * libumad2sim does not reassemble RMPP messages either. Each segment of such a message is passed on
+ * as a separate MAD.
  *
  * The caller of these functions, called the owner here, sends and receives the datagrams. The owner
  * tells the server when a client's process has ended (ibsim_srv_gone()). The server also notices
@@ -42,11 +44,12 @@
 #define IBSIM_OPEN_MAX 1024
 /*
  * Limits of the queues of MADs that clients have not yet read. A client's socket itself holds only
- * ten MADs. OpenSM waits for ever for an answer that was lost, so answers must not be dropped. The
- * server must also not delay its reading from a client until the client has read its answers:
- * libumad2sim.so holds one lock while it reads or writes, so its reader would wait for its blocked
- * writer for ever. So the limits for answers are large, and serve only to bound the memory.
- * Unsolicited MADs have a lower limit.
+ * ten MADs. OpenSM waits for ever for an answer that was lost, so answers must not be dropped.
+ * Nor may the server wait with its reading from a client until the client has read its answers: a
+ * thread of the client could then block in a write to the server. libumad2sim.so holds one lock
+ * while it reads or writes, so the thread that reads the answers would wait for this lock for ever.
+ * So the limits for answers are large, and serve only to bound the memory. Unsolicited MADs have a
+ * lower limit.
  */
 #define IBSIM_UNSOLICITED_MAX 4096 /* queue length at which unsolicited MADs are dropped */
 #define IBSIM_QUEUE_MAX 65536 /* largest number of MADs in the queue of one client */
@@ -68,9 +71,9 @@ struct ibsim_peer {
 
 struct ibsim_ops {
 	/*
-	 * Find the end port of the node with the name @name ("" for the default node) for a client
-	 * in namespace @place.
-	 * @ret_name is the name of the node for the answer. Return: NULL if there is no such node
+	 * Find the end port of a node for a client in the network namespace @place. @name is the
+	 * name of the node, or "" for the default node. *ret_name becomes the name of the node for
+	 * the answer to the client. Return: NULL if there is no such node
 	 */
 	struct node_port *(*find)(void *ctx, void *place, const char *name, const char **ret_name);
 	/*

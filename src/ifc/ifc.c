@@ -164,8 +164,8 @@ void ifc_actions(struct ifc *i, ns_t now)
 	while (!ipoib_next_action(i->ipoib, &a))
 		one_action(i, &a, now);
 	/*
-	 * An action may have released a super-frame that the link had held back, and the rest of
-	 * the super-frame waits for room in the send queue. ifc_transmit() sends this rest.
+	 * An action may have released a super-frame that the link had held back. If the send queue
+	 * had room for only a part of the super-frame, ifc_transmit() sends the rest.
 	 */
 	if (eth_tx_waiting(i->eth))
 		ifc_readable(i);

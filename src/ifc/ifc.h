@@ -16,13 +16,14 @@
  *	struct ifc_port		a CA port in use, with the SA client that its interfaces share
  *	struct ifc		an interface
  *
- * The owner embeds the structs, reports events (ifc_readable(), ifc_port_notify) and calls, in rounds,
+ * The owner embeds the structs, and reports events (ifc_readable(), ifc_port_notify). It works in
+ * rounds until nothing is left to do. In each round it calls:
  *
  *	ifc_work()	port changes, received packets, actions of links
  *	ifc_transmit()	frames from TAPs, as far as there is room for their packets
  *
- * and, if the ports belong to a software fabric, the function that moves packets through this
- * fabric, until nothing is left to do.
+ * If the ports belong to a software fabric, the owner then moves packets through this fabric, in
+ * the same round.
  */
 
 #include "ca/ca.h"
@@ -40,10 +41,10 @@
  */
 #define IFC_ROOM 1024u
 /*
- * Default time of the transmit watchdog, which intel-ipoib-linux-hld-2002 asks for (H15 in
- * CONFORMANCE.md). If packets wait in the send queue and none leaves the queue for this time, the
- * interface counts and logs a transmit timeout. It also discards the waiting packets, so that later
- * packets are not sent late.
+ * Default time of the transmit watchdog. intel-ipoib-linux-hld-2002 asks for such a watchdog (H15
+ * in CONFORMANCE.md). If packets wait in the send queue, but no packet leaves it for this time, the
+ * interface counts and logs a transmit timeout. The interface also discards the waiting packets, so
+ * that later packets are not sent late.
  */
 #define IFC_TX_TIMEOUT NS_SEC(1)
 #define IFC_STALL_POLL NS_MSEC(10) /* interval between checks of a send queue that cannot send */
@@ -95,10 +96,12 @@ bool ifc_work_left(const struct ifc_set *s);
 /*
  * ifc_transmit() - Read frames from TAPs and post their packets, while there is room
  *
- * Each TAP that may have frames has one turn in a call (deficit round robin), in which it sends IFC_QUANTUM packets.
- * If the TAP sends more or fewer, the difference is subtracted from or added to its next turn. The quantum is so small
- * that super-frames fit into a batch (PKT_BATCH) without being cut, and their octets are still in the CPU's cache
- * when they are delivered.
+ * Each TAP that may have frames has one turn in a call (deficit round robin), in which it may send
+ * IFC_QUANTUM packets. If the TAP sends more packets, it may send fewer in its next turn. If it
+ * sends fewer, but has more frames, it may send more in its next turn.
+ * The quantum is so small that the packets of super-frames fit into one batch (PKT_BATCH). It is
+ * also so small that the octets of the packets are still in the CPU's cache when the packets are
+ * delivered.
  */
 void ifc_transmit(struct ifc_set *s, ns_t now);
 /*

@@ -116,8 +116,9 @@ static bool has_failed(const struct ifc_pkeys *k, uint16_t pkey)
 }
 
 /*
- * Keeps in .failed, until .retry_at, the P_Keys for which came() failed and which are still in the
- * table. At .retry_at all P_Keys leave .failed. came() is not called for a P_Key in .failed.
+ * .failed has P_Keys for which came() has failed; came() is not called for them. This function
+ * removes from .failed the P_Keys that are no longer in the port's table. From the time
+ * .retry_at on, it removes all P_Keys.
  */
 static void keep_failed(struct ifc_pkeys *k, unsigned int n, ns_t now)
 {

@@ -23,9 +23,9 @@
 
 struct ifc_pkeys_ops {
 	/*
-	 * Bit 15 of @pkey is set. Both functions may make and destroy interfaces of the port. If came() returns an
-	 * error, came() is called again after a while, as long as the P_Key is in the table, and gone() is not called
-	 * for this P_Key.
+	 * Bit 15 of @pkey is set. Both functions may make and destroy interfaces of the port. If
+	 * came() returns an error, it is called again after a while if the P_Key is still in the
+	 * table. gone() is only called for a P_Key for which came() has returned 0.
 	 */
 	int (*came)(void *ctx, uint16_t pkey, ns_t now);
 	void (*gone)(void *ctx, uint16_t pkey, ns_t now);

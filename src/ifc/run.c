@@ -84,9 +84,9 @@ static unsigned int room_behind(const struct ifc *i)
 }
 
 /*
- * Subtracts the packets that were posted from the number that the TAP may send (.deficit). At least
- * one packet is subtracted for each frame, because a frame that is dropped costs as much as a
- * packet.
+ * Subtracts the number of packets that were posted from the number that the TAP may still send
+ * (.deficit). If more frames were read than packets were posted, the number of frames is
+ * subtracted, because handling a frame takes time even if the frame is dropped.
  */
 static void charge(struct ifc *i, unsigned int frames, unsigned int posted_before)
 {
@@ -97,9 +97,9 @@ static void charge(struct ifc *i, unsigned int frames, unsigned int posted_befor
 }
 
 /*
- * Reads frames into @v: one, and more as long as all frames together become at most @limit packets.
- * The function estimates that the next frame will become as many packets as the last frame. Returns
- * the number of frames. *ret_err is the error of the last read, or 0.
+ * Reads one frame into @v, and further frames as long as all frames together probably become at
+ * most @limit packets. The function assumes that the next frame becomes as many packets as the last
+ * frame. Returns the number of frames. *ret_err is the error of the last read, or 0.
  */
 static unsigned int read_frames(struct ifc *i, struct pkt **v, unsigned int limit, int *ret_err)
 {

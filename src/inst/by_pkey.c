@@ -305,9 +305,9 @@ void by_pkey_destroy(struct by_pkey *b)
 }
 
 /*
- * Tells whether the interface waits in vain, because its broadcast group does not exist or all TAPs
- * are in use. A join that got no answer does not mean that the group does not exist, and a TAP that
- * is being parked does not count as in use.
+ * Tells whether the interface waits in vain: its broadcast group does not exist, or all TAPs are in
+ * use. A join without an answer does not show that the group does not exist. A TAP that is being
+ * parked does not count as in use.
  */
 static bool waits_in_vain(const struct by_pkey *b, const struct inst_iface *i,
 			  const struct ipoib_link_info *info)

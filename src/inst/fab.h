@@ -42,10 +42,11 @@ struct inst_fabric {
 
 /**
  * fab_add() - Build a fabric and start its SM
- * @conf:	copied, except the paths. .topology is the file's name for messages; NULL if @topo was generated
+ * @conf:	copied, except its file names. .topology is only a name for messages; it is NULL if
+ *		@topo was generated
  * @topo:	borrowed
  *
- * Return: 0; -EINVAL, -ENOMEM, -errno of a file; all with a message in @err
+ * Return: 0. On failure @err has a message, and the result is -EINVAL, -ENOMEM or -errno of a file
  */
 int fab_add(struct inst *in, const struct conf_fabric *conf, const struct topo *topo,
 	    char err[INST_ERR_MAX]);

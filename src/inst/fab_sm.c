@@ -72,8 +72,8 @@ static int parse_partitions(struct sm_partitions **ret, const struct inst_partit
 
 /*
  * Parses the text of the partitions again, and gives the result to the subnet manager, which then
- * owns the result. keep_partitions() has checked the text, so the function fails only if memory
- * runs out.
+ * owns the result. keep_partitions() has parsed the same text without an error, so this function
+ * fails only if memory runs out.
  */
 static int give_partitions(struct inst_sm *m, ns_t now, char err[INST_ERR_MAX])
 {

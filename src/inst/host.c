@@ -21,8 +21,9 @@ struct event_ctx {
 
 /*
  * Warns if the administrator has set an MTU that is larger than the link's, because the kernel then
- * makes packets that the link must drop. Writes no warning while a request of the daemon for
- * another MTU is under way, because the event can still contain the former MTU.
+ * makes packets that the link must drop. @mtu is from an event of the kernel. Writes no warning
+ * while settings of the daemon for the interface wait or have no answer: one of them can be a new
+ * MTU, and the event can still contain the former MTU.
  */
 static void warn_of_mtu(struct inst_iface *i, unsigned int mtu)
 {

@@ -82,11 +82,12 @@ int host_get(struct inst *in, const struct conf_iface *c, struct inst_host **ret
 unsigned int host_ca(struct inst_host *h, struct inst_port *p);
 
 /*
- * host_adopt() - Make a host whose namespace another process has opened; @ns: number of the namespace in
- * requests to @helper
+ * host_adopt() - Make a host whose namespace another process has opened
+ * @ns:		number of the namespace in requests to @helper
  * @net_fd, @user_fd, @files: descriptors of the namespace, which the function owns, also on failure
  *
- * A host of the same name, with the same namespace and another helper, may exist already. Return: 0 or -errno
+ * The function always makes a new struct inst_host. There may be another one with the same name and
+ * namespace, but with another helper process. Return: 0 or -errno
  */
 int host_adopt(struct inst *in, const struct conf_iface *c, struct netdev_helper *helper,
 	       uint32_t ns, bool follows, int net_fd, int user_fd,

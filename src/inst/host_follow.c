@@ -121,8 +121,9 @@ void host_follow(struct inst_host *h, const char *spec)
 	int err = watch_names(h->inst, spec);
 
 	/*
-	 * A host that a reload adds has no inotify watch, because the daemon's root directory is empty by then. The
-	 * helper process is asked at intervals with a watch, too, because not every change shows in the folder.
+	 * The inotify watch cannot be made for a host that a reload adds, because the daemon's root
+	 * directory is empty by then. Even if there is a watch, the daemon asks the helper process
+	 * at intervals, because the watch does not report every change.
 	 */
 	if (err)
 		log_to(&h->log, LOG_LVL_DEBUG,

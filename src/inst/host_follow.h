@@ -4,9 +4,9 @@
 
 /*
  * While the instance runs, a namespace that is configured by name or path may be deleted, and
- * another one of the same name may be made. The daemon asks the helper process about the namespace,
- * at the times that helper/follow_ask.h chooses, because only the helper process may open
- * namespaces after the start. When the namespace is gone, the interfaces of the host go down as if
+ * another one of the same name may be made. Only the helper process may open namespaces after the
+ * start, so the daemon asks the helper process about the namespace. helper/follow_ask.h chooses the
+ * times of these requests. When the namespace is gone, the interfaces of the host go down as if
  * they were set down. The daemon closes its descriptors of the namespace, so that they do not keep
  * the namespace in existence. When a namespace of this name exists again, the helper process moves
  * the TAPs into it and configures them as at the start.

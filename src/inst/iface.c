@@ -52,9 +52,9 @@ static int read_tap(void *ctx, struct pkt **ret)
 		return err;
 	/*
 	 * An error of tap_vnet_to_pkt() is ignored. The function fails for two kinds of frames with
-	 * a partial checksum: frames with VLAN tags, which eth_tx() counts and drops, and frames
-	 * whose checksum would begin in the link header. Frames of the second kind are sent with
-	 * the checksum that they have.
+	 * a partial checksum. The first kind has VLAN tags; eth_tx() counts and drops these frames.
+	 * The second kind has a checksum that would begin in the link header; these frames are sent
+	 * with the checksum that they have.
 	 */
 	tap_vnet_to_pkt(f.pkt, &f.vnet, i->tap.kind);
 	busy_poll_frame(&i->inst->loop.poll, i->written + 1 >= i->inst->loop.turns);
@@ -103,8 +103,8 @@ static void set_mac(void *ctx, const uint8_t mac[6])
 
 /*
  * Sets the carrier. When the link of a .by_pkey interface is up for the first time, its network
- * device appears in the host. The driver of intel-ipoib-linux-hld-2002, section 2.6, also registers
- * its device when the broadcast group has been joined.
+ * device appears in the host. In intel-ipoib-linux-hld-2002, section 2.6, the driver registers its
+ * network device at the same moment: when the broadcast group has been joined.
  */
 static void set_carrier(void *ctx, bool up)
 {
@@ -156,9 +156,9 @@ static void set_mtu(void *ctx, unsigned int mtu)
 	int err = 0;
 
 	/*
-	 * Only for a device of type 32 can the daemon limit the MTU. The administrator of a TAP can
-	 * set a larger MTU than the link's, and packets that are too long for the link are then
-	 * dropped.
+	 * For a device of type 32, the daemon sets the largest MTU that the administrator can
+	 * choose. A TAP has no such limit. If its MTU is larger than the link's, the link drops
+	 * packets that are too long.
 	 */
 	if (i->kind == TAP_INFINIBAND && i->tap.fd >= 0)
 		err = ibtap_set_max_mtu(&i->tap, mtu);

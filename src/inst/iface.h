@@ -84,10 +84,11 @@ struct inst_iface {
 };
 
 /**
- * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is ready
+ * iface_add() - Make an interface from its configuration; the interface comes up when the fabric is
+ * ready
  *
- * Return: 0; -EBUSY: another device has the name; -EPERM: TAPs are not permitted; -EINVAL; -ENOMEM,
- * with a message in @err
+ * Return: 0; -EBUSY: another device has the name; -EPERM: TAPs are not permitted; -EINVAL; -ENOMEM.
+ * After each of these errors, @err has a message
  */
 int iface_add(struct inst *in, const struct conf_iface *c, char err[INST_ERR_MAX]);
 
@@ -101,7 +102,7 @@ struct iface_tap {
  * iface_add_tap() - Make an interface while the instance runs; the helper process of @host places its TAP
  * @t:		the TAP, which the interface takes, also on failure
  *
- * Return: 0; -ENOMEM; -errno, with a message in @err
+ * Return: 0; -ENOMEM or another -errno, after which @err has a message
  */
 int iface_add_tap(struct inst_port *port, struct inst_host *host, const struct conf_iface *c,
 		  const struct iface_tap *t, struct inst_iface **ret, char err[INST_ERR_MAX]);

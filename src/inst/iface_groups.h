@@ -7,8 +7,8 @@
  * from /proc, and compared with the groups that eth/ has recorded (eth_groups_sync_begin()).
  *
  * A host may have joined tens of thousands of groups. The kernel then needs 0.3 ms for each piece
- * of 4 KiB of the list, and 0.1 s for the whole list. So a long list is read in pieces, with a
- * pause after every few pieces in which packets of all interfaces are served.
+ * of 4 KiB of the list, and 0.1 s for the whole list. So a long list is read in pieces. After every
+ * few pieces, the reading pauses, and the packets of all interfaces are served.
  */
 
 #include "netdev/groups.h"

@@ -17,7 +17,8 @@ struct iface_iid {
 };
 
 /*
- * iface_iid_init() - Adopt the configuration, and compute the secret of stable identifiers
+ * iface_iid_init() - Store in @i how its identifiers are made (ip6-iid). If they are stable, also
+ * compute the secret for them
  *
  * Call this function before the process loses access to /etc. Return: 0; -ENOENT: the secret is not
  * configured and cannot be computed from /etc/machine-id; -errno, with a message in @err

@@ -13,8 +13,8 @@
 #define RETURN (IFACE_NET_TAP | IFACE_NET_ADDR | IFACE_NET_UP)
 /*
  * Settings that are not sent again after the kernel refused them: the configured addresses, and the
- * removal of a former fe80:: address, which is not known any more, because .linklocal has the new
- * address by then
+ * deletion of a former fe80:: address. The deletion cannot be repeated: the former address was in
+ * .linklocal, which has the new address by then.
  */
 #define ONCE (IFACE_NET_ADDR | IFACE_NET_LL_OLD)
 /* Pause after a search of the neighbour table, as a multiple of the time that the search took */

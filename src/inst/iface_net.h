@@ -14,9 +14,9 @@
  * type 32 it also sets the addresses and the largest MTU in this way. These calls wait while the
  * kernel changes other links.
  *
- * MACs whose neighbour entries are to be deleted are collected and sent to the helper process in one job, because a job
- * has to search the whole neighbour table. After such a job the interface waits ten times as long as the search took
- * before it sends the next such job.
+ * MACs whose neighbour entries are to be deleted are collected. One job for the helper process has
+ * up to NETDEV_HWS_MAX of these MACs, because the kernel's whole neighbour table is searched in
+ * each job. The next such job is sent after a pause that is ten times as long as the search.
  */
 
 #include <stdbool.h>
@@ -55,8 +55,8 @@ struct iface_net {
 	/* settings in the request to the helper process that is not answered yet */
 	unsigned int asked;
 	/*
-	 * settings that the kernel refused and that are sent again: the TAP's move and IFF_UP after
-	 * 2 to 64 s by the timer .again, all others by iface_net_retry()
+	 * settings that the kernel refused and that will be sent again. The timer .again sends the
+	 * TAP's move and IFF_UP again after 2 to 64 s. iface_net_retry() sends all others again.
 	 */
 	unsigned int refused;
 	/*
@@ -121,8 +121,9 @@ void iface_net_port(struct inst_iface *i);
 /*
  * iface_net_neigh_gone() - Make the kernel delete the neighbour entries with a hardware address of @len octets
  *
- * When IFACE_GONE_MAX addresses wait and @hw is one more, all entries that the kernel learnt are deleted. The kernel
- * then resolves the addresses of existing neighbours again.
+ * If IFACE_GONE_MAX addresses wait already when the function is called with another address, all
+ * entries that the kernel has learnt are deleted. The kernel then resolves the addresses of
+ * existing neighbours again.
  */
 void iface_net_neigh_gone(struct inst_iface *i, const uint8_t *hw, size_t len);
 

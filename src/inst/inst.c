@@ -23,8 +23,8 @@
 #include "util/text.h"
 
 /*
- * Number of rounds of inst_work() in which TAPs are read. After these rounds the loop checks its
- * descriptors, so that TAPs that have become readable meanwhile are read, too.
+ * Number of rounds of one inst_work() in which TAPs are read. They are not read again until the
+ * loop has checked its descriptors, so that TAPs that have become readable meanwhile are read, too.
  */
 #define TRANSMIT_ROUNDS (IFC_ROOM / IFC_QUANTUM)
 /* largest number of rounds of packets and actions before the loop checks its descriptors */

@@ -131,9 +131,9 @@ void inst_init(struct inst *in, const struct inst_cfg *cfg);
 
 /**
  * inst_create() - Make an instance with its loop, packet pool and helper process, but without fabrics
- * @err:	message on failure, which names what is missing in the environment
+ * @err:	message on failure; it names what is missing in the environment
  *
- * Call this function before anything starts threads, because it forks the helper process.
+ * This function forks the helper process, so call it before any thread is started.
  * Return: 0 or -errno
  */
 int inst_create(struct inst **ret, const struct inst_cfg *cfg, char err[INST_ERR_MAX]);

@@ -64,8 +64,8 @@ static int open_soft(struct inst_port *p, struct ca_soft_hca *soft)
 }
 
 /*
- * Makes a port of the fabric @f, or of the kernel if @f is NULL, that is in no list and not open yet. Return: NULL if out
- * of memory
+ * Makes a struct for a port of the fabric @f, or of the kernel if @f is NULL. The struct is in no
+ * list, and the port is not open yet. Return: NULL if out of memory
  */
 static struct inst_port *port_alloc(struct inst *in, struct inst_fabric *f, const char *ca,
 				    uint8_t num)

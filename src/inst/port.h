@@ -40,8 +40,8 @@ bool port_same_ca(const struct inst_port *a, const struct inst_port *b);
 /**
  * port_get() - Find the port that a configuration names, or open it on first use
  *
- * Return: 0; -EINVAL: no such fabric, node or port, or the node is no CA; an -errno of verbs_open();
- * -ENOMEM, with a message in @err
+ * Return: 0; -EINVAL: no such fabric, node or port, or the node is no CA; an -errno of
+ * verbs_open(); -ENOMEM. After each of these errors, @err has a message
  */
 int port_get(struct inst *in, const struct conf_port *where, struct inst_port **ret,
 	     char err[INST_ERR_MAX]);

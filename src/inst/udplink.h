@@ -45,8 +45,8 @@ struct inst_udp {
 int udplink_add(struct inst *in, const struct conf_udp_link *c, char err[INST_ERR_MAX]);
 
 /*
- * udplink_hca() - Make the fabric for a port of the form udp:ADDRESS, with one CA and its link,
- * unless the fabric exists already
+ * udplink_hca() - Make the fabric for a port of the form udp:ADDRESS, unless this fabric exists
+ * already. The fabric has one CA, and a link over UDP at the CA
  * @host:	name of the host in the CA's NodeDescription; "" for the name of this machine
  *
  * Return: 0; -errno, with a message in @err
@@ -59,7 +59,8 @@ int udplink_hca(struct inst *in, const struct conf_port *where, const char *host
  * @fd:		socket of this end; the function owns it, also on failure
  * @fresh:	true if the peer is new, so that the link need not begin with a period of silence
  *
- * Return: 0; -EBUSY: the port has a cable; -EINVAL and others, with a message in @err
+ * Return: 0; -EBUSY: the port has a cable; -EINVAL or another -errno. After each of these errors,
+ * @err has a message
  */
 int udplink_attach(struct inst_udp **ret, struct inst_fabric *f, struct fabric_port *port,
 		   const char *name, int fd, const struct ip_endpoint *peer, bool fresh,

@@ -29,11 +29,11 @@ void ipoib_iid_complement(uint8_t ret[8], uint64_t guid);
 void ipoib_iid_from_lid(uint8_t ret[8], uint16_t lid);
 
 /*
- * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes a different
- * identifier for each prefix, from a secret, the prefix and the number of collisions that duplicate
- * address detection found. The other inputs of RFC 7217 are the interface, its link, and a secret
- * of the administrator or of the machine. The secret that uipoib gives to the kernel is computed
- * from these other inputs.
+ * Stable opaque identifiers, RFC 7217, which RFC 8064 recommends. The kernel computes an identifier
+ * for each prefix. Its inputs are the prefix, the number of collisions that duplicate address
+ * detection found, and a secret that uipoib gives to the kernel. RFC 7217 has further inputs: the
+ * interface, its link, and a secret of the administrator or of the machine. uipoib computes the
+ * secret for the kernel from these further inputs.
  */
 #define IPOIB_STABLE_SECRET 16 /* octets, the least that RFC 7217 section 5 recommends */
 

@@ -24,8 +24,8 @@
  *	WAIT_PORT	the port is not Active or has no LID; ends with ipoib_link_port_update()
  *	WAIT_PKEY	the P_Key is not in the port's table; ends with ipoib_link_port_update()
  *	WAIT_QP		the owner makes the QP; ends with ipoib_qp_ready()
- *	JOINING		the SA client joins the broadcast group, 1 to 16 s between attempts; before the join, a SIDR
- *	server is asked for the group if the profile gets the group by SIDR
+ *	JOINING		if the profile gets the broadcast group by SIDR, a SIDR server is asked for
+ *			it first; the SA client joins the group, 1 to 16 s between attempts
  *	UP		joined and attached, with an address handle; packets pass
  *	REJOINING	joined, but the SA lost its state, and the link joins again; packets pass
  */
@@ -180,8 +180,8 @@ void ipoib_link_destroy(struct ipoib_link *l);
 /*
  * ipoib_link_set_admin() - Set the link administratively up or down
  *
- * A link that is set down leaves all groups. Neighbours stay in the table, and so do the groups of
- * ipoib_mcast_add(), which are joined again when the link is up.
+ * A link that is set down leaves all groups. Its neighbours stay in the table of neighbours. Groups
+ * that were added with ipoib_mcast_add() stay recorded, and are joined again when the link is up.
  */
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now);
 

@@ -87,9 +87,9 @@ struct ipoib_mcast {
 	ns_t lent_until;
 	struct pkt_queue held;
 	/*
-	 * groups that do not exist or cannot be joined, and whose packets wait until this group,
-	 * the all-routers or the all-systems group, is joined or refused. The packets are then
-	 * routed again (ipoib_mcast_release_held())
+	 * used if this group is the all-routers or the all-systems group: list of other groups,
+	 * which do not exist or cannot be joined. Their packets wait until this group is joined or
+	 * refused, and are then routed again (ipoib_mcast_release_held())
 	 */
 	struct list waiting;
 	struct list wait_node; /* entry in .waiting of the all-routers or the all-systems group */
@@ -265,8 +265,8 @@ void ipoib_link_group_good(struct ipoib_link *l);
 /*
  * ipoib_link_group_renew() - Ask SIDR for new values at once, because the SA's answer to a new join
  * contradicts SIDR's values. Such a contradiction is normal if the group was deleted and created
- * again. .granted_rec is later compared with the new values. Return: false, and SIDR is not asked,
- * if no earlier join has agreed with SIDR's last answer
+ * again. .granted_rec is later compared with the new values. Return: false if the SA's answer to an
+ * earlier join has not agreed with SIDR's last answer; SIDR is then not asked
  */
 bool ipoib_link_group_renew(struct ipoib_link *l, ns_t now);
 /*
