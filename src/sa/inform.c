@@ -7,14 +7,15 @@
  * DOC: Subscriptions
  *
  * A subscription (InformInfo, IBTA 13.4.8.3, 13.4.11, 15.4.4) selects the notices that a port
- * wants. The SA sends Reports to the address from which the request for the subscription came, and
- * the subscription's QPN is the QPN of that address. A request that ends a subscription names this
- * QPN (0: the QPN from which the request comes). A repeated request does not make a second
- * subscription. A subscription ends when a request with InformInfo:Subscribe = 0 ends it, when its
- * port leaves the subnet, or when the SM is no longer master.
+ * wants. The SA sends Reports to the address from which the request for the subscription came. The
+ * QPN of the subscription is the QPN of that address. A request that ends a subscription contains
+ * this QPN, or 0, which means the QPN from which the request itself comes. A repeated request does
+ * not make a second subscription. A subscription ends when a request with InformInfo:Subscribe = 0
+ * ends it, when its port leaves the subnet, or when the SM is no longer master.
  *
- * The ports that a subscription names by GID or LIDs must share a P_Key with the subscriber
- * (o13-14.1.1). Only trusted subscribers get the traps about key violations, 256 to 259.
+ * A subscriber that is not trusted must share a P_Key with the ports that the subscription names by
+ * GID or LIDs (o13-14.1.1). Only trusted subscribers get the traps about key violations, 256 to
+ * 259.
  */
 
 #define ANY16 0xffffu

@@ -7,11 +7,14 @@
  * DOC: MultiPathRecord
  *
  * GetMulti (IBTA 15.2.5.20, 15.3.2) asks for paths from any of several source GIDs to any of
- * several destination GIDs, and is answered with PathRecords. NumbPath limits their total. A
- * request with two sources, two destinations and two paths asks for a path and its alternate. These
- * two paths have no end in common. Of the two possible pairings of sources and destinations, the
- * pairing with fewer hops in total is chosen. If the destination of the second path has several
- * LIDs (LMC), the second path prefers a LID other than the base LID.
+ * several destination GIDs. The answer consists of PathRecords. NumbPath limits the total number of
+ * paths.
+ *
+ * A request with two sources, two destinations and NumbPath 2 asks for a path and its alternate.
+ * These two paths have no end in common. There are two ways to pair the sources with the
+ * destinations. The SA chooses the pairing whose two paths have fewer hops in total. If the
+ * destination of the second path has several LIDs (LMC), the DLID of this path is preferably not
+ * the base LID.
  */
 
 #define COUNTS (MULTI_PATH_COMP_SGID_COUNT | MULTI_PATH_COMP_DGID_COUNT)

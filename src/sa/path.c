@@ -9,9 +9,10 @@
  * DOC: PathRecord
  *
  * IBTA 15.2.5.16. A request names each end of a path by its GID or LID, or leaves the end open,
- * which means all end ports. A pair of ports has a path to each LID of the destination. The source
- * LID of this path has the same offset from its base LID as the destination LID, modulo the number
- * of LIDs of the source. Values that the request gives, GIDs included, are repeated in the answer.
+ * which means all end ports. A pair of ports has one path for each LID of the destination. If the
+ * DLID is the base LID of the destination plus i, the SLID is the base LID of the source plus (i
+ * modulo the number of LIDs of the source). Values that the request gives, GIDs included, are
+ * repeated in the answer.
  *
  * A path also serves any MTU and rate below its own, so "exactly" and "less than" are granted by
  * lowering the values in the record. A request can choose neither the life time nor the SL. The SL
@@ -244,8 +245,9 @@ static uint16_t to_group(const struct sa_path_query *q)
 }
 
 /*
- * Step to the next pair of ports. @src and @dst are fixed ends; if @src or @dst is NULL, all end
- * ports take its place one after another.
+ * Step to the next pair of ports. If @src is a port, it is the source of all pairs. If @src is
+ * NULL, all end ports become the source one after another. The same applies to @dst and the
+ * destination.
  * Return: false if there are no more pairs
  */
 static bool pair_next(const struct sm_db *db, const struct sm_port *src, const struct sm_port *dst,

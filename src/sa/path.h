@@ -15,9 +15,12 @@ struct sa_path_query {
 };
 
 /*
- * sa_path_pair() - Add records of the paths from @src to @dst, at most @q->max: one for each LID of
- * @dst, starting with the LID at position @first (from 0) in the range of @dst. Return: number of
- * records added, or -ENOSPC if the table takes no more records
+ * sa_path_pair() - Add records of paths from @src to @dst: one for each LID of @dst, but at most
+ * @q->max records
+ *
+ * The LID of @dst at position @first (from 0) in the range of its LIDs comes first. After the last
+ * LID, the LIDs before this position follow. Return: number of records added, or -ENOSPC if the
+ * table takes no more records
  */
 int sa_path_pair(const struct sa_path_query *q, const struct sm_port *src,
 		 const struct sm_port *dst, unsigned int first);

@@ -200,9 +200,9 @@ bool sa_req_accept(struct sa_req *r);
 uint16_t sa_req_handle(struct sa_req *r);
 
 /*
- * sa_quota_take() - Charge @units records to the accounts of the requester and of all ports.
- * Handlers that go over the whole database call this function first. Return: false if an account is
- * overdrawn. In this case the handler returns SA_QUOTA
+ * sa_quota_take() - Charge @units records to the account of the requester, and to the account that
+ * all ports have together. Handlers that go over the whole database call this function first.
+ * Return: false if an account is overdrawn. In this case the handler returns SA_QUOTA
  */
 bool sa_quota_take(const struct sa_req *r, enum sa_work kind, uint64_t units);
 /*
@@ -326,8 +326,8 @@ void sa_notice_trap(struct sa *sa, const struct mad_notice *n, ns_t now);
 
 void sa_services_clear(struct sa *sa);
 /*
- * sa_service_add_own() - Add a ServiceRecord of the SM itself, which never expires, at the head of
- * the list, so that it precedes the records that ports registered
+ * sa_service_add_own() - Add a ServiceRecord of the SM itself. The record never expires. It is
+ * added at the head of the list, so that it precedes the records that ports registered
  */
 void sa_service_add_own(struct sa *sa, const struct ib_service_rec *rec, uint64_t port_guid);
 void sa_services_clear_own(struct sa *sa);

@@ -7,18 +7,22 @@
  * DOC: How much work a port may cause
  *
  * A request that looks up single objects by their index, such as a LID or a GUID, is always served.
- * A request that goes over all objects of a kind, or over a range of LIDs, is charged for the
- * records that it examines. A unit is one record, which takes a fraction of a microsecond, or one
- * pair of ports, which takes a microsecond. Each port has one account for PathRecord requests that
- * leave an end open, and one for all other requests. The accounts are separate, because the number
- * of paths between all ports is the square of the number of ports, and requests for these paths
- * would leave no units for other requests. All ports together have two more accounts. Accounts fill
- * up with time. A request is not answered while the account of its port, or the account of all
- * ports, is overdrawn. Otherwise it is answered even if it overdraws an account, so that even the
- * largest query is possible.
+ * A request that goes over all objects of a kind, or over a range of LIDs, is charged a number of
+ * units. One unit is one record that the request examines, which takes a fraction of a microsecond.
+ * For paths, one unit is one pair of ports, which takes a microsecond.
  *
- * So a port that sends charged requests without a pause uses some tenths of a second of CPU each
- * second. Lookups of single objects, and charged requests of other ports, are still answered.
+ * Each port has two accounts: one for PathRecord requests that leave an end open, and one for all
+ * other requests. The number of paths between all ports is the square of the number of ports. If
+ * there were only one account, requests for these paths would leave no units for other requests. In
+ * addition, all ports together have two accounts of the same kinds.
+ *
+ * Accounts fill up with time. While the account of a port, or the account of all ports together, is
+ * overdrawn, requests that would be charged to it are not answered. Otherwise a request is answered
+ * even if it overdraws an account, so that even the largest query is possible.
+ *
+ * A port that sends charged requests without a pause can thus use only some tenths of a second of
+ * CPU each second. Lookups of single objects, and charged requests of other ports, are still
+ * answered.
  */
 
 static const struct {

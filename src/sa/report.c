@@ -8,12 +8,14 @@
  * DOC: Reports
  *
  * IBTA 13.4.9: a Report is repeated until its ReportResp comes, and dropped after 4 repetitions. At
- * most 256 Reports are open, which means sent and not answered yet. A subscriber that never answers
- * must not keep other subscribers from getting Reports, however many subscriptions it has. So a
- * subscription is called "proven" if its last Report was answered. The subscriptions of one port
- * that are not proven share 4 places for open Reports. A Report that finds none of these places
- * free is held until one is free. If the last Report of a subscription was not answered, the
- * subscription gets one Report at a time, and Reports that arise meanwhile are lost.
+ * most 256 Reports are open, which means sent and not answered yet.
+ *
+ * A subscriber that never answers must not keep other subscribers from getting Reports, however
+ * many subscriptions it has. So a subscription is called "proven" if its last Report was answered.
+ * All subscriptions of one port that are not proven share 4 places for open Reports. If all 4
+ * places are taken, further Reports to these subscriptions are held until a place is free. If the
+ * last Report of a subscription was not answered, the subscription gets one Report at a time.
+ * Reports that arise meanwhile are lost.
  */
 
 #define WINDOW 256

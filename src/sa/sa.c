@@ -64,8 +64,9 @@ static void answer_one(struct sa_req *r, struct sa_table *t)
 }
 
 /*
- * Tell whether an answer of @len octets fits under the bound on unfinished RMPP answers to one
- * port. Without the bound, a receiver that acknowledges nothing could use up the memory.
+ * Tell whether an RMPP answer of @len octets may be sent to the port now. The unfinished answers to
+ * one port together are limited to SA_MAX_TABLES_PORT octets, because a receiver that acknowledges
+ * nothing could use up the memory otherwise. A single answer may be larger.
  */
 static bool port_has_room(const struct sa_req *r, size_t len)
 {

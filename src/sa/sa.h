@@ -5,11 +5,11 @@
 /*
  * DOC: Subnet administration
  *
- * The SA answers clients that ask the master SM by MADs of class 0x03 on QP1 (IBTA volume 1,
- * chapter 15): PathRecord and MultiPathRecord, MCMemberRecord, NodeRecord, PortInfoRecord,
- * LinkRecord, SMInfoRecord, SwitchInfoRecord, the records of LFT, MFT, P_Key, SLtoVL, VL
- * arbitration and GUID tables, ServiceRecord, InformInfo with its Reports, InformInfoRecord,
- * ClassPortInfo.
+ * The SA answers MADs of class 0x03 that clients send to QP1 of the master SM (IBTA volume 1,
+ * chapter 15). It serves these attributes: ClassPortInfo, PathRecord, MultiPathRecord,
+ * MCMemberRecord, NodeRecord, PortInfoRecord, LinkRecord, SMInfoRecord, SwitchInfoRecord,
+ * ServiceRecord, InformInfo with its Reports, InformInfoRecord, and the records of LFT, MFT, P_Key,
+ * SLtoVL, VL arbitration and GUID tables.
  *
  * Requests without an answer. A request is answered only by a master that has published a database,
  * and only if it comes from a port of that database. All other requests are dropped and counted, as
@@ -18,8 +18,8 @@
  * requests beyond a bound of this SA are dropped and not answered with Busy.
  *
  * Trust. A request with the SM_Key of the SM is trusted. The answer to a request with SM_Key 0
- * shows only ports and groups with which the sender shares a P_Key, and no M_Keys, ServiceKeys or
- * members of groups. A request with any other SM_Key is dropped.
+ * shows only ports and groups with which the sender shares a P_Key. It shows no M_Keys, no
+ * ServiceKeys and no members of groups. A request with any other SM_Key is dropped.
  *
  * Subscriptions, services and open joins end when the SM stops being master. The next master sets
  * ClientReregister, upon which the clients register again.
@@ -55,7 +55,7 @@ struct sa;
  * sa_create() - Make the SA of a subnet manager
  * @sm:	borrowed; must outlive the SA
  *
- * Registers with the SM's endpoint and as its listener.
+ * Registers a MAD agent at the endpoint of the SM, and a listener for the events of the SM.
  * Return: 0; -EBUSY: the endpoint already has an SA; -ENOMEM
  */
 int sa_create(struct sa **ret, struct sm *sm);

@@ -169,8 +169,9 @@ static bool owner_has_pkey(const struct sa_req *r, const struct ib_service_rec *
 	if (!rec->pkey || ib_gid_is_mcast(&rec->gid))
 		return true;
 	/*
-	 * Find the port that offers the service by the GUID in the record's GID only, as OpenSM
-	 * does, because the GIDs of osmtest have the prefix in the wrong byte order.
+	 * Use only the GUID in the record's GID to find the port that offers the service, as OpenSM
+	 * does. The subnet prefix is not compared, because osmtest writes it in the wrong byte
+	 * order.
 	 */
 	owner = sm_db_port_by_guid(r->db, ib_gid_guid(&rec->gid));
 	return owner && sm_port_pkey(owner, rec->pkey);

@@ -7,14 +7,16 @@
 /*
  * DOC: The SIDR server of the subnet manager's node
  *
- * The server answers with the broadcast groups of all partitions, under one ServiceID
- * (draft-pelissier-ipoib-encaparp-00 §6.2). Each group has a ServiceRecord with the P_Key of its partition and the
- * GID of the subnet manager's port. The records have no lease, cannot be changed by requests, and come before records
- * that ports have registered. After each sweep these records are replaced by records of the groups that exist then.
+ * A SIDR request asks for the broadcast group of the partition whose P_Key is in the request. The
+ * server serves the groups of all partitions under one ServiceID (draft-pelissier-ipoib-encaparp-00
+ * §6.2). For each group, the SA has a ServiceRecord with the P_Key of the partition and the GID of
+ * the subnet manager's port. These records have no lease, cannot be changed by requests, and come
+ * before records that ports have registered. After each sweep they are replaced by records of the
+ * groups that exist then.
  *
- * An answer contains the Q_Key of the group, so the server answers only ports that are members of
- * the partition and refuses other requests with Status 2. The subnet manager's node itself need not
- * be a member.
+ * An answer contains the Q_Key of the group. So the server answers only ports that are members of
+ * the partition, and refuses other requests with Status 2. The subnet manager's node itself need
+ * not be a member.
  */
 
 #define SCOPES 16

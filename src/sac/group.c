@@ -8,10 +8,10 @@
 /*
  * The SA sees one membership of this port in a group, with one set of JoinState bits, even if the
  * group has many references. The client stores three sets of JoinState bits. `want` is the union of
- * the bits in the references, and `have` has the bits that the SA has granted. `may` has the bits
- * that the SA may have recorded, because the answer to a join can get lost, or come after a
- * restart. group_step() sends the request that brings `have` and `may` closer to `want`; this
- * function is called after each change of one of the sets.
+ * the bits in the references. `have` has the bits that the SA has granted. `may` has the bits that
+ * the SA may have recorded; these can be more than `have`, because the answer to a join can get
+ * lost, or come after a restart. group_step() is called after each change of one of the sets. It
+ * sends the request that brings `have` and `may` closer to `want`.
  */
 
 /*
@@ -626,8 +626,9 @@ void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 }
 
 /*
- * Joins again the groups whose end the client may have missed. A group ends only when its last
- * FullMember leaves, so groups of which this port is a FullMember are not joined again.
+ * Joins again the groups whose end the client may have missed. A group with a FullMember or a
+ * SendOnlyFullMember does not end. So groups of which this port is such a member are not joined
+ * again.
  */
 void sac_groups_verify(struct sac *s, ns_t now)
 {

@@ -210,9 +210,9 @@ static void report_act(struct sac *s, const struct mad_notice *n, ns_t now)
 		break;
 	case MAD_TRAP_MC_DELETED:
 		/*
-		 * Users are called before the group is joined again, so that a sender drops its
-		 * state of the deleted group, and not its state of the new group with the same
-		 * MGID.
+		 * Call the users before the group is joined again. Then a sender drops its state of
+		 * the deleted group. After the join, it would drop its state of the new group with
+		 * the same MGID instead.
 		 */
 		sac_groups_deleted(s, &gid);
 		sac_tell(s, SAC_EV_GROUP_DELETED, &gid, now);
@@ -227,9 +227,9 @@ static bool report_ours(const struct mad_notice *n)
 }
 
 /*
- * Tells whether a MAD came from QP1 of the SM's port. Reports from other ports are ignored, because
- * any port of the partition can send a MAD to QP1. The check does not detect a forged SLID, which
- * the fabric must prevent.
+ * Tells whether a MAD came from QP1 of the SM's port. Any port of the partition can send a forged
+ * Report to QP1, so Reports from other ports are ignored. The check does not detect a forged SLID;
+ * the fabric must prevent forged SLIDs.
  */
 static bool from_sa(const struct sac *s, const struct mad_addr *from)
 {

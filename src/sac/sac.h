@@ -6,12 +6,16 @@
  * DOC: SA client
  *
  * The SA client sends the requests of one port to the subnet administrator. All interfaces on the
- * port share it, because the SA knows ports and not interfaces: it identifies members by (MGID,
- * PortGID) and paths by GIDs. Paths are cached, and one query serves all callers that wait for the
- * path. Interfaces hold references to groups; the SA sees the union of their JoinState bits. The
- * port has one subscription for each of the traps 64 to 67, if a user needs the Reports
- * (sac_user.no_reports). At most SAC_MAX_OPEN requests are open at a time, and queued joins are
- * sent before other queued requests.
+ * port share the client, because the SA knows ports and not interfaces: the SA identifies members
+ * by (MGID, PortGID), and paths by GIDs.
+ *
+ * - Paths are cached. One query serves all callers that wait for the path.
+ * - Interfaces hold references to groups. The SA sees the union of the JoinState bits of all
+ *   references to a group.
+ * - The port has one subscription for each of the traps 64 to 67, if at least one user needs the
+ *   Reports (sac_user.no_reports).
+ * - At most SAC_MAX_OPEN requests are open at a time. Queued joins are sent before other queued
+ *   requests.
  *
  * A status is an int everywhere: 0; a MAD status as received (> 0); or a negative errno.
  * -ETIMEDOUT: no answer after all retries; -ENXIO: the port of the SM answers that no SA runs
@@ -19,11 +23,11 @@
  * endpoint was destroyed; -EBADMSG: the answer does not fit the request. sac_status_print() makes
  * text of a status. Only a MAD status means that the SA refused the request.
  *
- * After a change of LID, GID or SM, and on ClientReregister, users first get SAC_EV_RESTART; then the
- * client joins every referenced group again, subscribes again and forgets all paths.
+ * After a change of LID, GID or SM, and on ClientReregister, users first get SAC_EV_RESTART. Then
+ * the client joins every referenced group again, subscribes again and forgets all paths.
  *
- * A callback is never called inside the call that requested it, and may call any function of this header. The client
- * never reads a clock; retries and back-off run on the timers of the owner.
+ * A callback is never called inside the call that requested it, and may call any function of this
+ * header. The client never reads a clock; retries and back-off run on the timers of the owner.
  */
 
 #include "mad/ep.h"
@@ -80,8 +84,10 @@ struct sac_cfg {
 	 */
 	struct hash_key secret;
 	/*
-	 * True if the kernel's IPoIB uses the same port. The SA cannot tell the two users apart, so the client sends
-	 * no Delete and does not unsubscribe, and joins its groups again every 60 s.
+	 * True if the kernel's IPoIB uses the same port. The SA cannot tell the two users apart. So
+	 * the client neither leaves groups at the SA nor unsubscribes, because the kernel may need
+	 * the membership or the subscription. When the kernel leaves a group, the client loses its
+	 * membership, too. So the client joins its groups again every 60 s.
 	 */
 	bool shared;
 };
@@ -127,7 +133,8 @@ bool sac_subscribed(const struct sac *s);
  * sac_shutdown() - Unsubscribe, and leave the groups that have no reference, even while joins are
  * open. Call this function before the client is destroyed, and after all references have been left.
  *
- * sac_idle() - Tell whether no request is queued or open, or the port is not usable (sac_usable())
+ * sac_idle() - Return true if no request is queued or open. Also return true if the port is not
+ * usable (sac_usable())
  */
 void sac_shutdown(struct sac *s, ns_t now);
 bool sac_idle(const struct sac *s);
@@ -189,8 +196,9 @@ struct sac_path_wait {
  * After a failed query a back-off begins: 1 s, doubled up to 16 s by further failures. Until the
  * back-off is over, this function does not ask the SA again, and returns the status of the failed
  * query.
- * Return: 0; -EINPROGRESS: w->done() will be called once; a MAD status (> 0) or -ETIMEDOUT of a query that
- * failed shortly before; -ENETDOWN; -ENOBUFS: too many paths
+ * Return: 0; -EINPROGRESS: w->done() will be called once; the status of a query that failed shortly
+ * before, such as a MAD status (> 0) or -ETIMEDOUT; -ENETDOWN; -ENOBUFS: too many paths, or no
+ * memory
  */
 int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_wait *w,
 		 struct ib_path_rec *ret, ns_t now);
@@ -201,8 +209,9 @@ void sac_path_cancel(struct sac_path_wait *w);
 /*
  * sac_path_until() - Return the time at which the cached answer for @key expires
  *
- * A user that stores the path asks for a new one at this time. Otherwise it might store an answer that is nearly as
- * old as the cache allows, and keep it for another whole lifetime. Return: @now if the cache has no valid answer
+ * A user that stores the path asks for a new one at this time, and not a whole lifetime after it
+ * got the path: the answer may already have been old when the user got it. Return: @now if the
+ * cache has no valid answer
  */
 ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t now);
 
@@ -248,10 +257,10 @@ struct sac_group_ref {
 	struct sac_join join;
 	bool told; /* true if .done was called with the record of the present membership */
 	/*
-	 * Called after every attempt to join. With status 0, @rec is the record in the SA's answer.
-	 * This applies to repeated joins, too, because the parameters of the group may have
-	 * changed. After a failure further attempts follow, 1 to 16 s apart, until the reference is
-	 * left.
+	 * Called when a join has succeeded or failed. With status 0, @rec is the record in the SA's
+	 * answer. If the client has to join again later, this function is called again, because the
+	 * parameters of the group may have changed. After a failure further attempts follow, 1 to
+	 * 16 s apart, until the reference is left.
 	 */
 	void (*done)(struct sac_group_ref *r, int status, const struct ib_mcmember_rec *rec,
 		     ns_t now);
@@ -284,9 +293,10 @@ struct sac_group_query {
 	struct list link; /* link in the list of all queries of the client */
 	struct sac_op *op; /* the request to the SA; NULL if it is neither queued nor open */
 	/*
-	 * Called once after sac_group_ask(), with SA_STATUS_NO_RECORDS if the group does not exist.
-	 * Called after sac_group_list() with status 0 for each group, and then once with the status
-	 * of the query and without a record
+	 * After sac_group_ask(): called once. SA_STATUS_NO_RECORDS means that the group does not
+	 * exist.
+	 * After sac_group_list(): called with status 0 for each group, and then once more, without
+	 * a record, with the status of the query
 	 */
 	sac_group_query_fn *done;
 	ib_gid mgid;
@@ -371,8 +381,9 @@ struct sac_service;
 int sac_service_register(struct sac *s, uint64_t id, uint16_t pkey, const char *name,
 			 struct sac_service **ret, ns_t now);
 /*
- * sac_service_withdraw() - End a registration by a Delete, which is repeated a few times. The caller must not use @v
- * any more. The service may be registered again at once. NULL is accepted
+ * sac_service_withdraw() - End a registration by a Delete. The Delete is repeated a few times if no
+ * answer comes. The caller must not use @v any more. The service may be registered again at once.
+ * NULL is accepted
  */
 void sac_service_withdraw(struct sac_service *v, ns_t now);
 /*

@@ -5,14 +5,16 @@
 #include "sac/op.h"
 
 /*
- * ServiceRecords (IBTA 15.2.5.14): the query for the ports that offer a service in a partition, and the registration
- * of a service that this port offers.
+ * ServiceRecords (IBTA 15.2.5.14): the query for the ports that offer a service in a partition, and
+ * the registration of a service that this port offers.
  *
- * A registration has a lease, so that the SA removes the record of a port that was switched off. The registration is
- * renewed after half of the lease, and made again when the SA may have lost it (sac_restart()).
+ * A registration has a lease, so that the SA removes the record of a port that was switched off.
+ * The client renews the registration after half of the lease. It registers again when the SA may
+ * have lost the record (sac_restart()).
  *
- * A service has one request under way at most, so that a Set and a Delete never overtake each other. When a request
- * has ended, service_step() sends the request that is needed next, so the last request of the user takes effect.
+ * For each service at most one Set or Delete is under way, so that a Set and a Delete never
+ * overtake each other. When this request has ended, service_step() sends the Set or Delete that is
+ * needed next. So the last call of the user takes effect.
  */
 
 #define SERVICE_COMP_ASK (SERVICE_COMP_ID | SERVICE_COMP_PKEY)

@@ -21,8 +21,8 @@
 #include "sac/sac.h"
 
 /*
- * Time until the next try if another interface or program serves the ServiceID on this port, or if memory ran out.
- * The time is doubled after each failure
+ * Time until the port tries again to serve the ServiceID, after another interface or program served
+ * it on this port, or after memory ran out. The time is doubled after each failure
  */
 #define SIDR_OFFER_RETRY_MIN NS_SEC(1)
 #define SIDR_OFFER_RETRY_MAX NS_SEC(16)

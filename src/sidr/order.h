@@ -5,12 +5,15 @@
 /*
  * DOC: The choice of one of several servers
  *
- * Every member of a partition may register ServiceRecords for it, so the right server may be one of hundreds. The
- * servers are arranged on a ring, each at the hash of its GID. After a failure of a server, the next server on the
- * ring is asked. So in a round each server is asked once, and a server that failed is asked last. Only places on the
- * ring have to be stored, and no list of servers. The hash has a secret key. Without a secret, an attacker could
- * register servers whose places always directly follow the current server, and the other servers would never be
- * asked.
+ * Every member of a partition may register ServiceRecords for the partition. So the server with the
+ * right values may be one of hundreds. The servers are arranged on a ring, each at the hash of its
+ * GID. When a server fails, the client asks the next server on the ring. In a round each server is
+ * asked once. A server that failed is asked again only after all other servers. The client has to
+ * store only places on the ring, and no list of servers.
+ *
+ * The hash has a secret key. Otherwise an attacker could choose GIDs whose places directly follow
+ * the current server. If the attacker always registered such servers, the other servers would never
+ * be asked.
  *
  * The first round begins with the server of the first ServiceRecord in the SA's answer, because a
  * subnet manager that answers SIDR_REQs itself puts its own record first. A round after a restart

@@ -59,8 +59,8 @@ static void fail_with(struct sidr_ask *a, enum sidr_why why, int status, ns_t no
 /* --- the answer */
 
 /*
- * The Q_Key is in a SIDR_REP twice, in its own field and in the private data. The private data decide, because the
- * draft's drawing shows all values in the private data.
+ * The Q_Key is in a SIDR_REP twice, in its own field and in the private data. The client uses the
+ * Q_Key in the private data, because the draft's drawing shows all values there.
  */
 static enum sidr_why judge(const struct sidr_ask *a, const struct sidr_rep *rep,
 			   struct sidr_group *ret, int *ret_status)

@@ -91,7 +91,8 @@ struct sidr_ask {
  * sidr_start() - Ask for the group of service @service_id in the partition of @pkey, until sidr_stop()
  * @pkey:	P_Key of the link, with bit 15
  *
- * With SIDR_OK, Ver is 1, DGID is an MGID, DLID an MLID, and the P_Key is @pkey in its low 15 bits.
+ * If the result is SIDR_OK, the answer has passed these checks: Ver is 1, DGID is an MGID, DLID is
+ * an MLID, and the P_Key has the same low 15 bits as @pkey.
  */
 void sidr_start(struct cm *cm, struct sac *sac, struct sidr_ask *a, uint64_t service_id,
 		uint16_t pkey, ns_t now);

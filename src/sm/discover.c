@@ -267,8 +267,8 @@ static struct sm_node *node_found(struct sm *sm, const struct smp_node_info *inf
 }
 
 /*
- * Note the GUID of a CA port that is reached for the first time. Return: false if another port has
- * the GUID, or if discovery found the port with another GUID before
+ * Record the GUID of a CA port, if it is not recorded yet. Return: false if another port has this
+ * GUID, if the port was found with another GUID before, or if there is no memory
  */
 static bool ca_port_found(struct sm *sm, struct sm_node *n, const struct smp_node_info *info)
 {

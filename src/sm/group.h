@@ -61,9 +61,9 @@ typedef void sm_group_done_fn(void *ctx, int status, ns_t now);
 /**
  * sm_group_join() - Add JoinState bits to the membership of a port, or make the port a member
  * @port_gid:	GID of an end port; the membership stores it unchanged
- * @done:	called exactly once, possibly before sm_group_join() returns, and with -ECANCELED
- *	when the SM stops being master or is destroyed; NULL if the result is not needed. @g may already be
- *	freed when @done is called
+ * @done:	called exactly once, possibly before sm_group_join() returns. The status is
+ *	-ECANCELED if the SM stops being master or is destroyed while the join waits. @g may
+ *	already be freed when @done is called. NULL if the result is not needed
  *
  * Return: 0; -ENOMEM (done is not called)
  */

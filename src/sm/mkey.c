@@ -6,15 +6,20 @@
 /*
  * DOC: M_Keys
  *
- * All SMPs carry this SM's M_Key, and all end ports get this M_Key together with their addresses (port.c). A standby
- * SM that is to replace this SM must be configured with the same M_Key. A port that has another M_Key belongs to
- * another manager and would not answer a Set. So this SM does not configure the port: each sweep counts the port, and
- * the log names it once. Such a port can be recognised in two ways (14.2.4.1). If reading is not protected, its
- * PortInfo shows a key that is not this SM's. If reading is protected, PortInfo shows M_Key 0 and M_KeyProtectBits
- * that are not 0. A port without an M_Key can look the same; the first Set shows whether the port has an M_Key.
+ * All SMPs carry this SM's M_Key, and all end ports get this M_Key together with their addresses
+ * (port.c). A standby SM that is to replace this SM must be configured with the same M_Key.
  *
- * When a lease is configured, trap 256 reports that the lease of a port is running. Any SMP with
- * the right key stops the lease.
+ * A port that has another M_Key belongs to another manager and would not answer a Set. So this SM
+ * does not configure the port: each sweep counts the port, and the log names it once. PortInfo
+ * shows such a port in one of two ways (14.2.4.1):
+ *
+ * - If reading is not protected, the M_Key in PortInfo is not this SM's M_Key.
+ * - If reading is protected, the M_Key in PortInfo is 0, and M_KeyProtectBits is not 0. The
+ *   PortInfo of a port without an M_Key can look the same. The first Set shows whether the port has
+ *   an M_Key, because a port with another manager's M_Key does not answer it.
+ *
+ * If a lease is configured, a port that gets an SMP with a wrong M_Key starts its lease and sends
+ * trap 256. This SM then sends an SMP, because any SMP with the right key stops the lease.
  */
 
 static bool foreign(const struct sm *sm, const struct sm_port *p)

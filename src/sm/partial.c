@@ -7,25 +7,28 @@
 /*
  * DOC: Partial sweeps
  *
- * A trap 128, or PortStateChange in a light sweep, names a switch that has a changed port. If only links between
- * known switches have changed, a partial sweep reads only these switches. The other stages are those of a heavy
- * sweep, restricted to the ports whose links came up, and in another order: a partial sweep makes these links Active
- * before routes lead over them.
+ * A trap 128, or PortStateChange in a light sweep, names a switch that has a changed port. If only
+ * links between known switches have changed, a partial sweep reads only the switches at the ends of
+ * these links. The other stages are those of a heavy sweep, with two differences: they handle only
+ * the ports whose links came up, and they make these links Active before routes lead over them.
  *
- * A partial sweep changes the published database in place, but the SA sees the change as a whole. The sweep records
- * in each link how the link changed (enum sm_link_change). The SA and the multicast trees still use the links with
- * which the routes were computed. When all links are Active, links and routes change in one step (sm_part_route()).
- * From then on the SA answers by the new routes, some milliseconds before the last switch has acknowledged its LFT.
- * Keeping the old tables until then would require copies of the tables of half the switches.
+ * A partial sweep changes the published database in place, but the SA sees the change as a whole.
+ * The sweep records in each link how the link changed (enum sm_link_change). The SA and the
+ * multicast trees still use the links with which the routes were computed. When all links are
+ * Active, links and routes change in one step (sm_part_route()). From then on the SA answers by the
+ * new routes, some milliseconds before the last switch has acknowledged its LFT. To answer by the
+ * old routes during these milliseconds, the SA would need copies of the tables of half the
+ * switches.
  *
- * The switches are asked one after the other, the nearest first. From the near end of a cable that was pulled the
- * sweep learns that the link is gone. So it finds other directed routes to the nodes behind the cable before it asks
- * the far end.
+ * The switches are asked one after the other, the nearest first. If a cable was pulled, the sweep
+ * first reads the switch at the near end, and learns that the link is gone. Then it finds other
+ * directed routes to the nodes behind the cable. Only then does it ask the switch at the far end.
  *
- * A partial sweep ends if it finds any other change: a node that is new, gone, silent or reset; a changed link
- * of a CA; an external port; a cable that leads to another port than before; or a refused Set. A heavy sweep,
- * which handles all of these changes, then follows at once. Until the heavy sweep replaces the published
- * database, the recorded changes stay in the links, and the SA answers as before.
+ * A partial sweep ends if it finds any other change: a node that is new, gone, silent or reset; a
+ * changed link of a CA; an external port; a cable that leads to another port than before; or a
+ * refused Set. A heavy sweep, which handles all of these changes, then follows at once. Until the
+ * heavy sweep replaces the published database, the recorded changes stay in the links, and the SA
+ * answers as before.
  */
 
 void sm_part_suspect(struct sm *sm, uint64_t node_guid)

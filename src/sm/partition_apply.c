@@ -153,8 +153,9 @@ static void link_end(struct sm *sm, struct sm_group *of, ns_t now)
 }
 
 /*
- * Tell whether @bc or, if it is a broadcast group, any group of its IPoIB link has members. All groups
- * of a link have the parameters of its broadcast group, so the MTU is lowered for all or for none.
+ * Tell whether the group @bc has members. If @bc is a broadcast group, tell whether any group of
+ * its IPoIB link has members: all groups of a link have the parameters of its broadcast group, so
+ * the MTU is lowered for all of them or for none.
  */
 static bool link_has_members(const struct sm *sm, const struct sm_group *bc)
 {
