@@ -190,11 +190,13 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 {
 	struct inst_fabric **bigger = realloc(in->fab, (in->nfabs + 1) * sizeof(*bigger));
 	struct inst_fabric *f = calloc(1, sizeof(*f));
+	char *file = cfg->topology ? strdup(cfg->topology) : NULL;
 	int status;
 
 	if (bigger)
 		in->fab = bigger;
-	if (!bigger || !f) {
+	if (!bigger || !f || (cfg->topology && !file)) {
+		free(file);
 		free(f);
 		snprintf(err, INST_ERR_MAX, "fabric %s: out of memory", cfg->name);
 		return -ENOMEM;
@@ -207,8 +209,7 @@ int fab_add(struct inst *in, const struct conf_fabric *cfg, const struct topo *t
 	f->conf.topology = f->conf.partitions = f->conf.capture = NULL;
 	list_init(&f->sms);
 	snprintf(f->name, sizeof(f->name), "%s", cfg->name);
-	if (cfg->topology)
-		f->topology_file = strdup(cfg->topology);
+	f->topology_file = file;
 	status = cfg->partitions ? fab_load_partitions(f, cfg->partitions, err) : 0;
 	if (!status)
 		status = build(f, cfg, topo, err);
