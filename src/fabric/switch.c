@@ -7,10 +7,11 @@
  * DOC: Forwarding
  *
  * A packet first passes the checks of the link and the ingress port (length, LVer, VCRC, port
- * state, raw filter, P_Key). Then its egress ports are looked up. Each egress port checks the packet
- * again (state, VL, MTU, raw filter, P_Key), and puts the packet into its queue. SMPs skip the checks
- * for data, because SMPs also pass ports in Init, and their P_Key and SL are not checked. Packets for
- * port 0 go to switch_port0.c. See IBTA volume 1, 18.2.
+ * state, raw filter, P_Key). Then its egress ports are looked up. Each egress port checks the
+ * packet again (state, VL, MTU, raw filter, P_Key). A packet that passes is put into the port's
+ * queue. SMPs skip the checks that are only for data packets: SMPs also pass ports in state Init,
+ * and the P_Key and SL of an SMP are not checked. Packets for port 0 go to switch_port0.c. See IBTA
+ * volume 1, 18.2.
  */
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -76,9 +77,10 @@ static uint16_t pkey_of(const struct hop *h)
 }
 
 /*
- * Check the low 15 bits of the P_Key at the ingress port. OpenSM writes the limited P_Key of a limited member to
- * the table of the member's switch port, and packets that the member sends have the same limited P_Key. At the
- * egress port the rule of end ports applies: two limited P_Keys do not match (IBTA 10.9.3).
+ * At the ingress port, compare only the low 15 bits of the P_Key, so that packets of a limited
+ * member pass. These packets have the limited P_Key, and OpenSM writes the same limited P_Key to
+ * the table of the member's switch port. At the egress port the rule of end ports applies: two
+ * limited P_Keys do not match (IBTA 10.9.3).
  */
 static bool pkey_ok_in(const struct hop *h)
 {
@@ -91,8 +93,9 @@ static bool pkey_ok_out(const struct hop *h, const struct fabric_port *at)
 }
 
 /*
- * Return the number of payload octets that is compared with the MTU. Transports other than UD can have shorter
- * headers than the function assumes, and the result is then up to 28 octets too small.
+ * Return the number of payload octets, to be compared with the MTU. If the transport is not UD, the
+ * function assumes the longest headers. If the packet has shorter headers, the result is up to 28
+ * octets too small.
  */
 static uint32_t payload_len(const struct hop *h, const struct pkt *p)
 {

@@ -93,8 +93,12 @@ static const uint8_t smp_hdr[] = {
 
 /*
  * Return the MAD in @p if it is an SMP that may be changed in place and sent on in the same packet.
- * Return NULL if the packet has a CRC or other headers than smp_hdr[], is traced, shares its octets
- * with another packet, or has a forged SLID (fabric_border_slid_ok()).
+ * Return NULL while the fabric is traced, or if the packet
+ *
+ * - has headers that differ from smp_hdr[],
+ * - has a CRC,
+ * - shares its octets with another packet,
+ * - has a forged SLID (fabric_border_slid_ok()).
  */
 static uint8_t *plain_smp(const struct fabric_port *in, struct pkt *p)
 {
@@ -213,8 +217,8 @@ static void show_devs(struct fabric_port *p0, struct pkt *p, ns_t now)
 }
 
 /*
- * Send a MAD of port 0. A LID-routed MAD enters the switch by the queue of port 0, and is forwarded
- * by LFT and SLtoVL like any other packet.
+ * Send a MAD of port 0. A LID-routed MAD enters the switch through the queue of port 0, and is
+ * forwarded by LFT and SLtoVL like any other packet.
  */
 static int switch_xmit(void *ctx, uint8_t egress, const struct mad_addr *to, const void *mad,
 		       ns_t now)

@@ -17,9 +17,10 @@
 #include "vm/net.h"
 
 /*
- * The VM's interface that carries the link over UDP of uib.ko is in a network namespace of its own. CMD does not see
- * this namespace, so nothing that CMD does to its own addresses, routes, firewall or connection tracking can break
- * the link.
+ * uib.ko has a link over UDP, whose datagrams pass through the VM's Ethernet interface. This
+ * interface is in a network namespace of its own, which CMD does not see. So nothing that CMD does
+ * to the addresses, routes, firewall or connection tracking of its own namespace can break the
+ * link.
  */
 
 #define ETH "eth0"

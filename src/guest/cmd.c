@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 /*
- * The channel carries the input and output of CMD, which are pipes or a terminal on the side of CMD. cmd_run() returns
- * when CMD itself ends, and not when its pipes are closed, because a background process that CMD has started may hold a
- * pipe for ever.
+ * The channel carries the input and output of CMD. CMD itself has pipes or a terminal. cmd_run()
+ * returns when CMD itself ends. It does not wait until all pipes are closed, because a background
+ * process that CMD has started may keep a pipe open for ever.
  */
 
 enum { IN, OUT, ERR, NPIPES };

@@ -5,9 +5,11 @@
 /*
  * DOC: The first process of a VM
  *
- * This static program is /init of the initramfs. The program carries out the list VM_CONFIG (vm/guest.h), runs CMD,
- * and powers the machine off. Any failure ends the machine, with a message on the channel or, before the channel is
- * open, on the console. The program uses only the C library and the formats of vm/.
+ * This static program is /init of the initramfs. The program carries out the entries of the file
+ * VM_CONFIG (vm/guest.h), of which the last runs CMD and powers the VM off. If a step fails, the
+ * program sends a message and powers the VM off. The message goes to the channel; before the
+ * channel is open, it goes to the console. The program uses only the C library and the formats of
+ * vm/.
  */
 
 #include <linux/rtnetlink.h>

@@ -123,8 +123,8 @@ void net_address(char *text)
 }
 
 /*
- * Return a text about the condition for which an interface still waits; NULL: the interface is up. ib_ipoib raises the
- * carrier when it has joined the broadcast group.
+ * Return a text that says what an interface still waits for; NULL: the interface can send. ib_ipoib
+ * raises the carrier when it has joined the broadcast group.
  */
 static const char *waits_for(unsigned int hca)
 {

@@ -61,8 +61,12 @@ struct hca_ops {
 struct hca_cfg {
 	struct node_cfg node;
 	/*
-	 * CRCs of the packets that QPs send: both, only the ICRC, or no CRC as long as no capture
-	 * or fault can see or damage the packet (lazy). MADs have both CRCs with HCA_CRC_ICRC, too.
+	 * CRCs of the packets that the HCA sends:
+	 *
+	 * HCA_CRC_FULL: ICRC and VCRC
+	 * HCA_CRC_ICRC: only the ICRC, except MADs, which have both CRCs
+	 * HCA_CRC_LAZY: none. Both CRCs are computed later, where a capture or another process
+	 * sees the packet, or a fault can damage it
 	 */
 	enum hca_crc { HCA_CRC_FULL, HCA_CRC_ICRC, HCA_CRC_LAZY } crc;
 	/*

@@ -7,9 +7,9 @@
  */
 
 /*
- * Moves LRH to DETH into hdr[] if they lie in the first slice, as in a packet that came in a UDP
- * datagram. The receiver of the packet expects the GRH in hdr[]. Return: octets of the headers; 0:
- * the packet is too short
+ * Moves the headers (from the LRH to the DETH) into hdr[] if they lie in the first slice, as in a
+ * packet that came in a UDP datagram. The receiver of the packet expects the GRH in hdr[]. Return:
+ * octets of the headers; 0: the packet is too short
  */
 static unsigned int rx_headers(struct pkt *p)
 {
@@ -205,8 +205,9 @@ static enum hca_drop rx_ucast(struct hca_rx_ctx *r)
 }
 
 /*
- * Deliver a multicast packet. The last QP gets the packet itself, and the other QPs get clones. The
- * packet counts as dropped if no QP accepted it, or if there is no memory for a clone.
+ * Deliver a multicast packet. Of the QPs that accept the packet, the last gets the packet itself,
+ * and the others get clones. If no QP accepts the packet, it counts as dropped. A clone for which
+ * there is no memory counts as a dropped packet, too.
  */
 static enum hca_drop rx_mcast(struct hca_rx_ctx *r)
 {
@@ -340,9 +341,11 @@ static void rx_packets(struct hca *h, struct node_port *np, struct pkt *p, ns_t 
 }
 
 /*
- * Tell whether a train must be cut into its packets: if its full packets exceed the MTU, the last
- * packet may still be short enough to pass; if one packet is damaged, the other packets may be
- * good.
+ * Tell whether a train must be cut, so that each packet is accepted or dropped by itself. This is
+ * necessary
+ *
+ * - if the full packets exceed the MTU, because the last packet may be short enough to pass,
+ * - if a packet is damaged, because the other packets may be good.
  */
 static bool rx_must_cut(const struct node_port *np, struct pkt *p)
 {

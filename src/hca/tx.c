@@ -47,8 +47,8 @@ static enum hca_drop tx_check(const struct tx *t, const struct hca_send *s)
 }
 
 /*
- * Writes LRH to DETH before the payload; for a train, writes the headers of its first packet.
- * Returns the length of all packets from LRH to ICRC in 4-octet words
+ * Writes the headers (from the LRH to the DETH) before the payload; for a train, writes the headers
+ * of its first packet. Returns the length of all packets from LRH to ICRC in 4-octet words
  */
 static uint32_t tx_headers(const struct tx *t, const struct hca_send *s)
 {
@@ -142,7 +142,7 @@ static bool tx_one_by_one(const struct tx *t, const struct hca_send *s)
 
 /*
  * Tell whether a train must be cut. It is cut if its packets must be sent one by one, or if there
- * is no memory for the CRCs of its packets (its seals, train/seal.c).
+ * is no memory for the CRCs of its packets (the seals of the train, train/seal.c).
  */
 static bool tx_must_cut(const struct tx *t, const struct hca_send *s)
 {

@@ -67,9 +67,9 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 	bool marked = *t->mark && !strcmp(l->alias, t->mark);
 
 	/*
-	 * rtnetlink does not show the MAC of a device of type 32. If the alias of the device was
-	 * changed, index and name identify the device: only programs that can open /dev/ibtap make
-	 * links of the kind "ibtap".
+	 * rtnetlink does not show the MAC of a device of type 32. If somebody has changed the
+	 * alias, the kind, the index and the name together identify the device. They are enough,
+	 * because only programs that can open /dev/ibtap make links of the kind "ibtap".
 	 */
 	if (t->kind == TAP_INFINIBAND)
 		return !strcmp(l->kind, "ibtap") &&
@@ -78,9 +78,9 @@ bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l)
 }
 
 /*
- * Gives the TAP a number, and sets the alias of its link to t->mark. The function ignores the kernel's
- * refusal of the alias, because the helper can also recognize a TAP by its MAC, and a device of type 32 by
- * its index and name.
+ * Gives the TAP a number, and sets the alias of its link to t->mark. If the kernel refuses the
+ * alias, the function goes on, because srv_tap_is() does not need the alias. It then recognizes a
+ * TAP by its MAC, and a device of type 32 by its index and name.
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t)
 {
@@ -293,10 +293,11 @@ int srv_tap_create(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 /* ----- changing a TAP */
 
 /*
- * Tells whether @c raises the MTU of a TAP without .stable so that the kernel begins IPv6 on the
- * TAP again. While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on the device,
- * and forgets the device's IPv6 addresses and settings. When the MTU becomes large enough, the
- * kernel begins again with its default settings, and makes an fe80:: address from the MAC.
+ * Tells whether the MTU in @c makes the kernel begin IPv6 on the TAP again; always false for a TAP
+ * with .stable. While the MTU of a device is below IPV6_MIN_MTU, the kernel has no IPv6 on the
+ * device, and forgets the device's IPv6 addresses and settings. When the MTU is raised to
+ * IPV6_MIN_MTU or more, the kernel begins again with its default settings, and makes an fe80::
+ * address from the MAC.
  */
 static bool ipv6_begins(struct srv_ns *ns, const struct srv_tap *t, const struct rtnl_link_conf *c)
 {

@@ -233,10 +233,10 @@ int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, s
 }
 
 /*
- * Moves a TAP to its namespace, unless it is there already. The daemon follows the namespace for
- * each host separately. So if two hosts share a namespace that was deleted and made again, the
- * daemon may request the TAP of one host twice: before it has noticed the deletion for this host,
- * and when it notices the new namespace.
+ * Moves a TAP to its namespace, unless it is there already. The TAP may be there already if two
+ * hosts share a namespace that was deleted and made again. The daemon notices this for each host
+ * separately. So the daemon may request a TAP before it has noticed the deletion for the TAP's
+ * host. When it notices the new namespace for this host, it requests the same TAP again.
  */
 int srv_tap_bring(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		  const struct netdev_tap_conf *c, struct srv_reply *r)

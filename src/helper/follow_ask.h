@@ -71,8 +71,9 @@ uint32_t follow_asked(struct follow *f);
 
 /**
  * follow_answered() - Process an answer
- * @gen:	value of the answer: 0: the namespace in the question is gone; or the helper's number of the namespace that
- *		is open; -errno if the helper process could not tell, for example because it has too many files open
+ * @gen:	value of the answer. 0: the namespace in the question is gone; above 0: the helper's
+ *		number of the namespace that is open; -errno: the helper process could not tell, for
+ *		example because it has too many files open
  */
 enum follow_change follow_answered(struct follow *f, int gen, ns_t now);
 

@@ -20,9 +20,10 @@
 #include "helper/srv.h"
 
 /*
- * The longest time that a call waits for its answer. Calls are made only while the instance starts or ends, and a
- * helper that dies closes its socket. The time is long, because the kernel configures interfaces and removes
- * namespaces under one lock, and requests of other programs can hold this lock for seconds.
+ * The longest time that a call waits for its answer. The time is long, because the kernel
+ * configures interfaces and removes namespaces under one lock. Requests of other programs can hold
+ * this lock for seconds. A long time does no harm: calls are made only while the instance starts or
+ * ends, and a call does not wait for a dead helper, whose socket is closed.
  */
 #define TIMEOUT_MS 60000
 

@@ -141,8 +141,8 @@ int netdev_helper_start_in(int user_fd, struct netdev_helper **ret);
 
 /*
  * netdev_helper_detach() - Free the handle of a helper, which keeps running. Return: the socket of
- * the helper, which the caller passes to another process and then closes. The caller has to live as
- * long as the helper, and to wait for the end of the process @ret_pid
+ * the helper, which the caller passes to another process and then closes. @ret_pid gets the process
+ * number of the helper. The caller has to wait for the end of this process, and must not end before
  */
 int netdev_helper_detach(struct netdev_helper *h, pid_t *ret_pid);
 
@@ -156,12 +156,16 @@ int netdev_helper_attach(int sock, struct netdev_helper **ret);
 /**
  * netdev_helper_seal() - Tell the helper that all namespaces and TAPs have been made
  *
- * From here on the helper makes no namespaces and no TAPs. The helper makes no device files except
- * those of netdev_post_rdma_nodes(). The helper opens a namespace, and passes its file to the
- * daemon, only if the namespace was deleted and somebody has made it again under its name
- * (netdev_post_ns_follow()). The helper passes only AF_UNIX sockets, and only if such a socket was
- * requested before the seal. The helper changes only the TAPs that it made. The helper drops the
- * privileges that it no longer needs, and filters its system calls.
+ * The helper drops the privileges that it no longer needs, and filters its system calls. From here
+ * on
+ *
+ * - it makes no namespaces and no TAPs, and changes only the TAPs that it made before;
+ * - it makes no device files except those of netdev_post_rdma_nodes();
+ * - it opens a namespace only if this was deleted and somebody has made it again under its name
+ *   (netdev_post_ns_follow()). The helper then passes the files of this namespace to the daemon;
+ * - apart from these files, it passes only AF_UNIX sockets (netdev_post_socket()), and these only
+ *   if such a socket was requested before the seal.
+ *
  * Return: 0 or -errno
  */
 int netdev_helper_seal(struct netdev_helper *h);
@@ -214,9 +218,9 @@ struct netdev_ns_info {
  *		of its own
  * @ret_info:	may be NULL
  *
- * In a user namespace the helper cannot make a name in /run/netns. If @spec is a name that does not
- * exist there, the helper makes a namespace without a file. Only this helper finds it under the
- * name; ret_info->named is false, and .created is true.
+ * A helper in a user namespace cannot make a name in /run/netns. If such a helper gets a name that
+ * does not exist in /run/netns, it makes a namespace without a file. Only this helper finds the
+ * namespace under the name; ret_info->named is false, and .created is true.
  * Return: 0; -EINVAL: @spec is wrong; -ENOENT; -EPERM; -errno
  */
 int netdev_ns_open(struct netdev_helper *h, const char *spec, uint32_t *ret_ns,
@@ -310,7 +314,8 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 		      int *ret_fd, int *ret_ifindex);
 
 /**
- * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in the helper's own namespace until it is placed
+ * netdev_tap_spare() - Make a TAP that belongs to @ns, but stays in the parking namespace until it
+ * is placed
  * @kind:	kind of the TAP
  * @prefix:	beginning of the names that the TAP may get; a name ends with a hexadecimal number of at most four
  *		digits
@@ -341,8 +346,8 @@ int netdev_addr_add(struct netdev_helper *h, uint32_t ns, int ifindex, const str
  * @port:	DEVICE/PORT, for example "mlx5_0/1"
  * @ret_folder:	folder of the device files, a mount that is attached nowhere (fsmount(2)); the same for all ports
  *
- * Return: 0; -EINVAL: the name cannot be a port's, or NETDEV_RDMA_MAX ports are named; -EPERM: the helper may not make
- * device files; -errno
+ * Return: 0; -EINVAL: @port is not of the form DEVICE/PORT, or NETDEV_RDMA_MAX ports are named
+ * already; -EPERM: the helper may not make device files; -errno
  */
 int netdev_rdma_add(struct netdev_helper *h, const char *port, int *ret_folder);
 
@@ -391,9 +396,11 @@ int netdev_post_ns_close(struct netdev_helper *h, uint32_t ns);
 int netdev_post_tap_forget(struct netdev_helper *h, uint32_t ns, int ifindex, netdev_done done,
 			   void *ctx);
 /*
- * Changes a link as rtnl_link_set() does. The answer is -EINVAL for an IPv6 interface identifier (RTNL_SET_TOKEN) while
- * forwarding is on or accept_ra is off; the caller may try again later. The answer's value is 1 if the kernel has begun IPv6 on
- * the interface again, because the former MTU was too small for IPv6; then the interface has no fe80:: address and no token.
+ * Changes a link as rtnl_link_set() does. An IPv6 interface identifier (RTNL_SET_TOKEN) is refused
+ * with -EINVAL while forwarding is on or accept_ra is off; the caller may try again later. If the
+ * former MTU was too small for IPv6 and the new MTU is large enough, the kernel begins IPv6 on the
+ * interface again. The answer's value is then 1, and the interface has no fe80:: address and no
+ * token.
  */
 int netdev_post_link(struct netdev_helper *h, uint32_t ns, int ifindex,
 		     const struct rtnl_link_conf *conf, netdev_done done, void *ctx);
@@ -410,7 +417,7 @@ int netdev_post_neigh_use(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const struct rtnl_ip *ip, netdev_done done, void *ctx);
 /*
  * Deletes all neighbour entries that the kernel learnt and that have one of @n hardware addresses (@n is at most
- * NETDEV_HWS_MAX). Shorter addresses are followed by zeros.
+ * NETDEV_HWS_MAX). In @hw, zeros follow an address that is shorter than RTNL_HW_MAX.
  */
 int netdev_post_neigh_del(struct netdev_helper *h, uint32_t ns, int ifindex,
 			  const uint8_t (*hw)[RTNL_HW_MAX], unsigned int n, netdev_done done,
@@ -427,18 +434,21 @@ int netdev_post_socket(struct netdev_helper *h, uint32_t ns, int type, netdev_do
  * @gen:	number of the namespace that the caller has open: 1 at first, later the value of the last answer
  *		that had files; 0 after an answer that this namespace is gone, to get the new namespace
  *
- * If the file that names the namespace is gone or names another namespace, the helper leaves the
- * old namespace. It moves the TAPs to the parking namespace, which only the helper uses, and closes
- * its descriptors of the old namespace. If the file names a new namespace, now or at a later call,
- * the helper opens the new namespace. The file is always the file of the specification that the
- * caller gave to netdev_ns_open().
+ * The file is always the file of the specification that the caller gave to netdev_ns_open(). If the
+ * file is gone or names another namespace, the helper leaves the old namespace. It moves the TAPs
+ * to the parking namespace, which only the helper uses, and closes its descriptors of the old
+ * namespace. If the file names a new namespace, now or at a later call, the helper opens the new
+ * namespace. While there is no new namespace, requests that need the namespace are refused with
+ * -ESTALE.
  *
- * The answer's value is 0 if the namespace with number @gen is gone, or if @gen is 0 and there is no new namespace
- * yet. Until there is a new namespace, other requests are refused with -ESTALE. Otherwise the value is the number
- * of the namespace, never 0. If @gen is 0, the answer has .fd and .files of the new namespace, and the TAPs wait
- * for netdev_post_tap_return(). Before a call with @gen 0, the caller closes the files of the old namespace,
- * because its limit of open files may be too low for the files of both namespaces. -EINVAL: the helper does not
- * look for a new namespace, see netdev_ns_info.follows.
+ * The answer's value is 0 if the namespace with number @gen is gone, or if @gen is 0 and there is
+ * no new namespace yet. In all other cases the value is the number of the namespace that is open.
+ * If the value is not 0 and @gen is 0, the answer has .fd and .files of the new namespace, and the
+ * TAPs wait for netdev_post_tap_return().
+ *
+ * Before a call with @gen 0, the caller closes the files of the old namespace, because the caller's
+ * limit of open files may be too low for the files of both namespaces. Error: -EINVAL: the helper
+ * does not look for a new namespace, see netdev_ns_info.follows.
  */
 int netdev_post_ns_follow(struct netdev_helper *h, uint32_t ns, uint32_t gen, netdev_done done,
 			  void *ctx);

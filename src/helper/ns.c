@@ -144,9 +144,9 @@ static int answer_fd(struct srv *s, int fd, const struct srv_ns *what, struct sr
 	if (ns) {
 		close(fd);
 		/*
-		 * If two hosts opened the namespace in different ways, one host still uses the
-		 * namespace when the file of the other host is gone. So the helper stays in this
-		 * namespace.
+		 * Two hosts may open the namespace in different ways. When the file that names the
+		 * namespace for one host is gone, the other host still uses the namespace. So after
+		 * two different ways, the helper does not leave the namespace for a new one.
 		 */
 		if (!what->follow || strcmp(what->spec.path, ns->spec.path) != 0)
 			ns->follow = false;
@@ -255,9 +255,8 @@ int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *
 	int fd = s->given;
 
 	/*
-	 * The namespace of a named host is never the namespace in which the helper was started. So
-	 * a descriptor of the helper's first namespace is refused, whatever process sent the
-	 * descriptor.
+	 * Refuse the namespace in which the helper was started (s->home), whatever process sent the
+	 * descriptor, because it is never the namespace of a named host.
 	 */
 	if (fd < 0 || !is_netns(fd) || netns_same(fd, s->home))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,

@@ -22,8 +22,9 @@ enum helper_op {
 	HELPER_NS_ADOPT, /* use the namespace whose descriptor comes with the request */
 	HELPER_NS_CLOSE,
 	/*
-	 * Find out whether the file of HELPER_NS_OPEN still names this namespace. If it does not, leave the
-	 * namespace, and open the namespace that the file names now
+	 * Find out whether the file by which HELPER_NS_OPEN found the namespace still names this
+	 * namespace. If it does not, leave the namespace, and open the namespace that the file
+	 * names now
 	 */
 	HELPER_NS_FOLLOW,
 	HELPER_NS_FDS,

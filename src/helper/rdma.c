@@ -157,8 +157,8 @@ static int find(struct srv_rdma_port *p)
 }
 
 /*
- * Remove the device files of a port. Another port of the same device may have the same file
- * uverbsN, which srv_rdma_nodes() makes again if the device exists.
+ * Remove the device files of a port. All ports of a device share the file uverbsN. If the device
+ * still exists, srv_rdma_nodes() makes this file again.
  */
 static void remove_nodes(const struct srv_rdma *d, struct srv_rdma_port *p)
 {

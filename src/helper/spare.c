@@ -17,8 +17,9 @@
  * namespace for which it was made, and only under a name with the prefix that the configuration
  * gave at the start.
  *
- * The interfaces that a reload adds have spare TAPs, too. A second helper makes each of these TAPs for one name
- * (src/reload). So the main process can first remove an interface and then give its name to the next one.
+ * The interfaces that a reload adds have spare TAPs, too. A second helper makes these TAPs, each
+ * for one name (src/reload). A spare TAP gets its name only when it is placed. So the main process
+ * can first remove an interface, and then give the name of this interface to a new one.
  */
 
 /*

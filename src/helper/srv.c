@@ -65,9 +65,10 @@ static int srv_hello(struct srv *s, struct srv_ns *ns, const struct helper_req *
 }
 
 /*
- * Serves the last request of the start. Afterwards the helper makes neither TAPs nor namespaces. It opens only
- * sockets, and namespaces that were made again, and makes device files only of ports that were named before the seal.
- * So the helper drops all privileges that these tasks do not need.
+ * Serves the last request of the start. Afterwards the helper makes neither TAPs nor namespaces. It
+ * still opens sockets and those namespaces that were deleted and made again. It makes device files
+ * only of ports that were named before the seal. The helper drops all privileges that these tasks
+ * do not need.
  */
 static int srv_seal(struct srv *s, struct srv_ns *ns, const struct helper_req *req,
 		    struct srv_reply *r)
@@ -245,8 +246,8 @@ static bool may_administer(void)
 /*
  * Enters the user namespace of another helper, and makes a network namespace that belongs to this
  * user namespace. Whenever the process is in no host's namespace, it is in this new network
- * namespace. From within a user namespace it is not allowed to enter the machine's network
- * namespace again.
+ * namespace, because a process in a user namespace may not enter the machine's network namespace
+ * again.
  */
 static int enter_userns(int user_fd)
 {

@@ -233,12 +233,12 @@ int srv_tap_refuse(struct srv_reply *r, int err, const char *what);
 int srv_tap_set_up(struct srv *s, struct srv_ns *ns, struct srv_tap *t,
 		   const struct netdev_tap_conf *c);
 /*
- * srv_tap_is() - Tell whether the link @l is the TAP @t: it has the kind of @t, and the MAC or the mark
- * of @t
+ * srv_tap_is() - Tell whether the link @l is the TAP @t
  *
- * The MAC or the mark is enough, and the name is not compared, because an administrator may have
- * changed the name and one of the two. A device of type 32 is recognized by its mark, or by its index
- * and name.
+ * The link must have the kind of @t. It must also have the MAC or the mark of @t. One of the two is
+ * enough, because an administrator may have changed the other. The name is not compared, because
+ * the administrator may have changed the name, too. The rule for a device of type 32 is different:
+ * it must have the mark of @t, or both the index and the name of @t.
  */
 bool srv_tap_is(const struct srv_tap *t, const struct rtnl_link *l);
 /*
@@ -280,9 +280,9 @@ static inline bool srv_tap_is_spare(const struct srv_tap *t)
 	return *t->prefix;
 }
 /*
- * srv_tap_may_come() - Check that the TAP @t may be moved into its namespace with the settings @c. The TAP must be
- * parked, or already be in the namespace under the name in @c, and must have been made with .stable if @c has
- * .stable.
+ * srv_tap_may_come() - Check that the TAP @t may be moved into its namespace with the settings @c.
+ * The TAP must be parked, or be in the namespace already under the name in @c. If @c has .stable,
+ * the TAP must have been made with .stable.
  * Return: 0; -errno, with the refusal in @r
  */
 int srv_tap_may_come(const struct srv_tap *t, const struct netdev_tap_conf *c, struct srv_reply *r);

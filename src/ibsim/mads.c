@@ -79,9 +79,9 @@ void ibsim_mads_fini(struct ibsim_client *c)
 /* --- MADs from a client */
 
 /*
- * Make the address to which a MAD of a client is sent. Return: 0; -EINVAL: the LID is invalid, and
- * a request with this LID is returned to the client at once, as ibsim does, instead of after a
- * time-out
+ * Make the address to which a MAD of a client is sent. Return: 0; -EINVAL: the LID is invalid. The
+ * caller then returns a request to the client at once, and does not wait for a time-out. ibsim does
+ * the same
  */
 static int address(struct mad_addr *ret, const struct ibsim_pkt *k)
 {
@@ -270,8 +270,9 @@ void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_
 /* --- unsolicited MADs to a client that is an SM */
 
 /*
- * Return the client that gets the unsolicited MADs of the port of @c: of the clients of this port
- * that are SMs and have sent an SMP, the client with the lowest id; NULL: there is none
+ * Return the client that gets the unsolicited MADs of the port of @c. Only a client of this port
+ * that is an SM and has sent an SMP can get them. Of several such clients, return the one with the
+ * lowest id. Return NULL if there is none
  */
 static const struct ibsim_client *sm_of(const struct ibsim_client *c)
 {
