@@ -112,8 +112,9 @@ static void set_violation(json_t *row, const struct inst_sm *m, const struct mad
 }
 
 /*
- * Return the port that sent a directed-route SMP to @to; NULL if the SM does not know the port. The return path has,
- * for each node on the way, the port by which the SMP came in, so the return path leads from @to back to the sender.
+ * Return the port that sent the directed-route SMP of @k to the port @to; NULL if the SM does not
+ * know the sender. The entries of k->path are the ports by which the SMP arrived at each node. So
+ * the path, read from its end, leads from @to back to the sender.
  */
 static const struct sm_port *sender_by_route(const struct sm_port *to, const struct notice_mkey *k)
 {

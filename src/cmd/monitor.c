@@ -14,11 +14,17 @@
 /*
  * DOC: monitor
  *
- * Sends a row for each event until the client closes the connection. Events are changes of link
- * states; interfaces that are added or removed, by a reload or with a P_Key; events of ports;
- * sweeps, traps, multicast groups and end ports of embedded SMs; and once a second the drop
- * counters that grew. The state of a link is compared after each inst_work(), so states that began
- * and ended between two comparisons appear in the log only.
+ * Sends a row for each event until the client closes the connection. These are the events:
+ *
+ *	- changes of link states
+ *	- interfaces that are added or removed by a reload, or because their P_Key has been added to
+ *	  the port's P_Key table or removed from it
+ *	- events of ports
+ *	- sweeps, traps, multicast groups and end ports of embedded SMs
+ *	- once a second, the drop counters that grew
+ *
+ * The state of a link is compared after each inst_work(). So a state that began and ended between
+ * two comparisons appears in the log only.
  */
 
 #define DROPS_PERIOD NS_SEC(1)

@@ -11,7 +11,8 @@
 /*
  * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the
  * IPoIB link maps that token or address to a GID and a QPN. The kernel's table is read in pieces
- * (inst/neigh_dump.h), interface by interface, so the answer comes later.
+ * (inst/neigh_dump.h), interface by interface. So the answer is still incomplete when the function
+ * of the command returns (ctl_hold()).
  */
 
 struct shower {

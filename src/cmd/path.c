@@ -119,9 +119,9 @@ static bool gid_by_config(const struct inst_iface *from, const uint8_t *ip, unsi
 /* --- path get */
 
 /*
- * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and libuipoib-path makes
- * a connection for each, so the limit is half of the clients that the instance serves. The other half is reserved for
- * commands.
+ * Largest number of `path get` requests that wait at a time. A request may wait for seconds, and
+ * libuipoib-path makes a connection for each request. So the limit is half of the connections that
+ * the instance serves. The other half is reserved for other commands.
  */
 #define PATH_GETS_MAX (CTL_CLIENTS_MAX / 2)
 
@@ -418,8 +418,9 @@ static struct inst_iface *by_index(const struct inst_host *h, int ifindex)
 }
 
 /*
- * Set the interface and the next hop by the host's routing table. If the route leads to no interface of this
- * instance, as for an address of the host itself, t->iface stays the first interface of the host.
+ * Set the interface and the next hop from the host's routing table. Some routes lead to no
+ * interface of this instance, for example the route to an address of the host itself. In this case
+ * t->iface stays the first interface of the host.
  */
 static void follow_route(struct target *t, struct inst_host *h)
 {

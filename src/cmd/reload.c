@@ -20,8 +20,9 @@
  *			describe the changes; answered when the changes are applied
  *	reload done	request of the supervisor, with the outcome for the clients
  *
- * The supervisor reads the file and decides what may change. Its requests are accepted from the parent of this process
- * only, because they bring descriptors that this process trusts.
+ * The supervisor, which is the parent of this process, reads the file and decides what may change.
+ * The three requests of the supervisor are refused from any other process, because this process
+ * trusts the descriptors that they bring.
  */
 
 /*
@@ -189,8 +190,9 @@ struct applying {
 	struct reload_set set;
 	struct loop_fd fd;
 	/*
-	 * The changes free objects whose descriptors the loop watches. So this timer applies the changes, and not the
-	 * function that handles one of the events that the loop has read.
+	 * Timer whose function applies the changes. on_message() cannot apply them: the changes
+	 * free objects, and the events that the loop has read together with the event of .fd may
+	 * belong to these objects.
 	 */
 	struct timer end;
 	int sock, status;

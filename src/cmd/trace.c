@@ -17,9 +17,10 @@
 /*
  * DOC: trace
  *
- * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an address, or join of
- * a group (trace/match.h). With "details" all MADs of the two ports on QP1 are shown. The client makes the host send
- * the packets, and gets rows until it closes the connection. A fabric has one trace at a time.
+ * Shows what the fabric does with the packets of one ping, connection, datagram, resolution of an
+ * address, or join of a group (trace/match.h). With the argument "details" it also shows all MADs
+ * to QP1 that one of the two ports sends or gets. The client makes the host send the packets, and
+ * gets rows until it closes the connection. A fabric has one trace at a time.
  */
 
 /* largest number of packets that one trace can number; later packets are not shown */
@@ -282,8 +283,8 @@ static bool address_end(struct ctl_req *r, struct question *q, const char *dest)
 }
 
 /*
- * Find the other end of the trace, which @dest gives as a host or interface of this instance, or as
- * an address. The address may belong to a node outside the instance or to a multicast group
+ * Find the other end of the trace. @dest is the name of a host or interface of this instance, or an
+ * IP address. The address may also be that of a node outside the instance, or a multicast address
  */
 static bool other_end(struct ctl_req *r, struct question *q, const char *dest)
 {

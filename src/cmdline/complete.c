@@ -209,8 +209,9 @@ static int skip(const struct usage_word *w, int n, int i)
 }
 
 /*
- * Offers the candidates for word number @at of the words that follow a command. The words that are not optional come
- * first, in the order of @usage. Keys with values follow, in any order.
+ * Offers the candidates for word number @at of the words that follow a command. On a command line,
+ * the words that are not optional come first, in the order of @usage. Keys with values follow, in
+ * any order.
  */
 static void offer_words(const struct completion *c, const char *usage, int at)
 {

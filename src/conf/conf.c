@@ -35,10 +35,10 @@ static size_t key_len(const char *text, size_t len)
 }
 
 /*
- * Return the number of octets of a command-line setting that messages show. Messages do not show
- * the value, because it may be a secret. Where the value is useful and not a secret, another part
- * of the message shows it. Without a '=', only section and key are shown, because the value may
- * follow another character than '='.
+ * Return how many octets of a command-line setting SECTION.KEY=VALUE a message shows as the place
+ * of the error. The value is not shown here, because it may be a secret. If the value is useful and
+ * no secret, another part of the message shows it. If there is no '=', the user may have written
+ * another character in its place. So only section and key are shown in this case.
  */
 static int shown(const char *setting)
 {

@@ -252,8 +252,9 @@ struct conf_overrides {
 /*
  * conf_load_with() - Read a file by conf_load(), with settings that replace those of the file
  *
- * A setting without a NAME is for all sections of its kind. Return: as conf_load(); -EINVAL also for an invalid
- * setting; @err then begins with -o and the setting, without its value, instead of the file and the line
+ * A setting without a NAME is for all sections of its kind. Return: as conf_load(); -EINVAL also
+ * for an invalid setting. For such a setting, @err begins with "-o SECTION[:NAME].KEY: " in place
+ * of the file and the line
  */
 int conf_load_with(struct conf *ret, const char *file, const struct conf_overrides *over,
 		   char err[CONF_ERR_MAX]);

@@ -313,8 +313,8 @@ static int check_qpn(struct conf_parser *p, const struct conf_iface *f)
 }
 
 /*
- * Refuse router = yes for a profile whose nodes do not follow the creation of groups. A multicast
- * router must follow it, because the router joins each group that is created on its link.
+ * Refuse router = yes for a profile whose nodes are not told when a group is created. A multicast
+ * router must be told, because it joins each group that is created on its link.
  */
 static int check_router(struct conf_parser *p, const struct conf_iface *f)
 {
@@ -397,7 +397,8 @@ static int check_link(struct conf_parser *p, const struct conf_iface *f)
 
 /*
  * Refuse a SIDR server on an interface if the subnet manager of the fabric is a SIDR server
- * already. Clients need only one server in a partition, and both servers could be on the same port.
+ * already. One server is enough for the clients of a partition. Besides, the interface could be on
+ * the port of the subnet manager, and then both servers would be on the same port.
  */
 static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 {

@@ -58,9 +58,10 @@ static unsigned int index_among(const struct part *p, const struct conf_setting 
 }
 
 /*
- * Finds the first setting of @a that @b does not have with the same value. Returns this setting, or NULL if there is
- * none. *@ret_other becomes the setting of @b for the same key with another value, or NULL
- * @free_key:	a key that may have another value, but must be in both sections or in none; NULL: there is none
+ * Finds the first setting of @a that is missing in @b, or that has another value in @b. Returns
+ * this setting, or NULL if there is none. *@ret_other becomes the setting of @b for the same key,
+ * or NULL if the key is missing in @b
+ * @free_key:	a key that may have another value in @b, but must not be missing there; NULL: no key
  */
 static const struct conf_setting *differs(const struct part *a, const struct part *b,
 					  const char *free_key,
@@ -274,9 +275,9 @@ static bool port_in_use(const struct conf *was, const struct conf_port *p)
 }
 
 /*
- * Refuses a new interface on a port verbs:DEVICE/PORT, or at a UDP address, if no interface of the
- * old configuration uses the same port or address. The main process has given up the privileges to
- * open such a port.
+ * Refuses a new interface whose port is verbs:DEVICE/PORT or udp:..., if no interface of the old
+ * configuration uses the same port. The main process has given up the privileges to open such a
+ * port.
  */
 static int check_port(const struct conf_diff_row *r, const struct conf *was, const struct conf *is,
 		      char err[CONF_ERR_MAX])

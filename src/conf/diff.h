@@ -5,9 +5,10 @@
 /*
  * DOC: What a new configuration changes in a running instance
  *
- * Interfaces may be added, removed, and replaced, which means that they are removed and added with their new
- * settings. A fabric may get another file of partitions. Everything else has to stay as it was when the instance was
- * started. Settings are compared as texts, so an interface whose section is unchanged is never touched.
+ * Interfaces may be added, removed and replaced. To replace an interface means to remove it, and to
+ * add it with its new settings. A fabric may get another file of partitions. Everything else has to
+ * stay as it was when the instance was started. Settings are compared as texts, so an interface
+ * whose section is unchanged is never touched.
  */
 
 #include "conf/conf.h"

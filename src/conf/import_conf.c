@@ -96,9 +96,11 @@ static int compile(struct chooser *c)
 }
 
 /*
- * Choose as many of the HCAs that match as the user wants, spread evenly over the file, so that the chosen
- * HCAs are on many switches. If the user gives no number, choose all HCAs that match an expression, or
- * IMPORT_HOSTS HCAs if there is no expression.
+ * Choose the HCAs that get an interface, from those that match an expression of the user, or from
+ * all HCAs if the user gave no expression. The chosen HCAs are spread evenly over the file, so that
+ * they are on many switches. The user gives their number. Without a number, all HCAs that match are
+ * chosen, or IMPORT_HOSTS of all HCAs if there is no expression. An HCA without a cable is never
+ * chosen.
  */
 static int choose(struct chooser *c)
 {

@@ -26,9 +26,10 @@ struct conform_case {
 	const char *section; /* section of the document */
 	const char *text; /* the demand of the clause, in the words of the document */
 	/*
-	 * Ids of the cases, separated by blanks, that must have passed before this case can be judged. If a case in
-	 * this list has watch(), it need not have passed, but must not have failed. If a case in the list has failed,
-	 * the report names that failure as the cause of this case's failure.
+	 * Ids of the cases, separated by blanks, that must have passed before this case can be
+	 * judged. For a case with watch() in this list it is enough that it has not failed. If this
+	 * case fails, and a case in the list has failed, too, the report names the case in the list
+	 * as the probable cause.
 	 */
 	const char *after;
 	void (*run)(struct run *r);
@@ -52,8 +53,8 @@ struct conform_reason {
 };
 
 /*
- * The chapters and exceptions with which a link profile is judged. All differences between profiles
- * are members of this struct; no code asks which profile a DUT has.
+ * A link profile: the chapters with which a DUT of this profile is judged, and the exceptions. All
+ * differences between profiles are members of this struct; no code asks which profile a DUT has.
  */
 struct conform_profile {
 	const char *name;

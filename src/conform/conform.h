@@ -10,10 +10,10 @@
  * simulates the rest of the InfiniBand subnet: a switch, the SM, the SA and peers with IPoIB
  * interfaces. The suite looks at the packets of the DUT, and judges these packets clause by clause.
  *
- * The directories world/, conform/ and clauses/ use the codecs of wire/, the texts of text/ and the
- * states of udp/. They do not use ipoib/, eth/, sac/, sidr/, sm/ and sa/, which a DUT built from
- * this repository uses. A fault in shared code would be the same in the suite and in the DUT, so
- * the suite would not notice the fault.
+ * The directories world/, conform/ and clauses/ use the codecs of wire/, the functions of text/
+ * that print packets, and the state machine of udp/ for the link. They do not use ipoib/, eth/,
+ * sac/, sidr/, sm/ and sa/, which a DUT built from this repository uses. A fault in shared code
+ * would be the same in the suite and in the DUT, so the suite would not notice the fault.
  *
  *	world/world.h	the subnet: link, log of packets, waiting; sm.h, sa.h, peer.h: its SM, its SA, its peers
  *	conform/case.h	definition of a case and of a profile, and the functions with which cases judge

@@ -277,8 +277,10 @@ static bool set_up(struct suite *s)
 }
 
 /*
- * Run a case. If the link was down meanwhile, the verdict says nothing about the DUT. Then set the
- * link and the port up again, and run the case once more; cases without .after are not repeated
+ * Run a case. If the link went down meanwhile, and this can be the cause of the verdict, the
+ * verdict says nothing about the DUT. In this case set the link and the port up again, and run the
+ * case once more. A case without .after is not repeated. If there is still no valid verdict, the
+ * case is INCONCLUSIVE
  */
 static void run_with_link(struct suite *s, size_t i)
 {

@@ -33,8 +33,10 @@ uint16_t crc16_update(uint16_t reg, const void *p, size_t len);
  * @hdr:	first octet of the LRH
  * @len:	octets of the headers LRH to DETH (28 or 68), or of the headers and some payload
  *
- * The variant fields are: without a GRH, LRH.VL and octet 4 of the BTH; with a GRH, the whole LRH, TClass, FlowLabel
- * and HopLmt of the GRH, and octet 4 of the BTH.
+ * The variant fields are:
+ *
+ *	without a GRH	LRH.VL; octet 4 of the BTH
+ *	with a GRH	the whole LRH; TClass, FlowLabel and HopLmt of the GRH; octet 4 of the BTH
  */
 uint32_t crc_icrc_hdr(const uint8_t *hdr, size_t len);
 
@@ -81,9 +83,9 @@ enum crc_verdict {
 };
 
 /*
- * crc_pkt_check() - Verify the CRCs of a packet with the flag PKT_CRC: only the ICRC if PKT_VCRC_OK
- * is set, and neither CRC if PKT_ICRC_OK is set, too. Returns CRC_OK at once for packets without
- * PKT_CRC
+ * crc_pkt_check() - Verify the CRCs of a packet with the flag PKT_CRC. If PKT_VCRC_OK is set, only
+ * the ICRC is verified. If PKT_ICRC_OK is set, too, neither CRC is verified. Returns CRC_OK at once
+ * for packets without PKT_CRC
  */
 enum crc_verdict crc_pkt_check(const struct pkt *p);
 

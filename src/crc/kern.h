@@ -8,38 +8,45 @@
  * A kernel is the code that computes the CRCs on one kind of CPU. This header has what the kernels
  * share. Only crc/ includes it.
  *
- * Octets are read as polynomials over GF(2) in *reflected* order: in a register of N bits loaded little-endian, bit i is the
- * coefficient of x^(N-1-i). P16 is the generator of the VCRC, x^16 + x^12 + x^3 + x + 1 (0x100B), P32 that of the ICRC
- * (0x04C11DB7). The CRC of a message M is M * x^16 mod P16, or M * x^32 mod P32, after the register was XORed into the first
- * octets of M.
+ * Octets are read as polynomials over GF(2) in *reflected* order: in a register of N bits loaded
+ * little-endian, bit i is the coefficient of x^(N-1-i). P16 is the generator of the VCRC,
+ * x^16 + x^12 + x^3 + x + 1 (0x100B). P32 is the generator of the ICRC (0x04C11DB7). To compute the
+ * CRC of a message M, first the initial register is XORed into the first octets of M. Then the CRC
+ * is M * x^16 mod P16, or M * x^32 mod P32.
  *
- * A carry-less product of two reflected 64-bit registers a and b is, read as a reflected 128-bit register, a * b * x. So a
- * constant that has to multiply by x^n holds x^(n-1).
+ * The carry-less product of two reflected 64-bit registers a and b has 128 bits. Read as a
+ * reflected register, it is a * b * x. So a constant that has to multiply by x^n holds x^(n-1).
  *
- * Folding. The message is folded modulo Q = P16 * P32, which has degree 48, so one fold serves both CRCs. Let a 128-bit
- * register be A = lo * x^64 + hi (lo: the low quadword, which holds the earlier octets), and let another register come
- * n bits later in the message. The fold adds the following value to the later register, in place of A:
+ * Folding. The message is folded modulo Q = P16 * P32, which has degree 48, so one fold serves both
+ * CRCs. Let a 128-bit register be A = lo * x^64 + hi (lo: the low quadword, which holds the earlier
+ * octets). Let another register come n bits later in the message. The fold drops A, and adds this
+ * value to the later register instead:
  *
  *	A * x^n  =  lo * x^(n+64) + hi * x^n  ==  clmul(lo, k[0]) ^ clmul(hi, k[1])
  *	k[0] = x^(n+63) mod Q,  k[1] = x^(n-1) mod Q
  *
- * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in place of the header
- * fields that switches may change. So the message of the ICRC is the message of the VCRC plus a difference D in the
- * first octets. By the Chinese remainder theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. The
- * message of the VCRC plus D * e mod Q equals the message of the VCRC modulo P16, and the message of the ICRC modulo
- * P32. The product D * e of a register D is computed as a fold with
+ * Two messages in one. The ICRC begins with another register than the VCRC, and runs over ones in
+ * place of the header fields that switches may change. So, if V is the message of the VCRC, the
+ * message of the ICRC is V + D, with a difference D in the first octets. By the Chinese remainder
+ * theorem there is a polynomial e with e = 1 mod P32 and e = 0 mod P16. So V + (D * e mod Q) equals
+ * V modulo P16, and equals V + D modulo P32. The product D * e of a register D is computed as a
+ * fold with these constants:
  *
  *	k[0] = x^63 * e mod Q,  k[1] = x^-1 * e mod Q
  *
- * Finishing. Let P be P16 and d = 16, or P32 and d = 32. Let R = P * x^(64-d), of degree 64. Then A * x^64 mod R is the CRC
- * A * x^d mod P times x^(64-d), so the usual reduction of a 64-bit CRC serves:
+ * Finishing. Let P be P16 and d = 16, or P32 and d = 32. Let R = P * x^(64-d), of degree 64. The
+ * CRC is A * x^d mod P, and A * x^64 mod R is x^(64-d) times the CRC. So the usual reduction of a
+ * 64-bit CRC can be used:
  *
  *	B = A * x^64  ==  clmul(lo, x^127 mod R) ^ (hi moved to the low quadword)
  *	q = B.lo * x^64 div R  =  low quadword of clmul(B.lo, x^127 div R)	(Barrett)
- *	CRC = x^(64-d)..x^63 of (B ^ q * R); only P - x^d of R reaches these bits, so clmul(q, (P - x^d) * x^(63-d)) puts them
- *	      at bits 64 to 63 + d
+ *	CRC = the coefficients of x^(64-d) to x^63 in (B ^ q * R)
  *
- * x^127 mod R = x^(64-d) * (x^(63+d) mod P), and x^127 div R = x^(63+d) div P.
+ * R is x^64 plus (P - x^d) * x^(64-d), and the product q * x^64 has no terms below x^64. So
+ * B ^ clmul(q, (P - x^d) * x^(63-d)) has the same coefficients there, at bits 64 to 63 + d. The
+ * other constants come from P:
+ *
+ *	x^127 mod R = x^(64-d) * (x^(63+d) mod P),  x^127 div R = x^(63+d) div P
  */
 
 #include <stdbool.h>
@@ -78,8 +85,10 @@ extern struct crc_consts crc_k;
 void crc_consts_init(void);
 
 /*
- * The fields that the ICRC takes as ones, as masks of 16 octets. The masks apply to the octets from 0 on, and with a
- * GRH also to the octets from CRC_GLOBAL_ROW on (IBTA 7.8.1)
+ * Masks of 16 octets. Their bits are ones in the fields that are replaced by ones for the ICRC
+ * (IBTA 7.8.1). Without a GRH, crc_local_ones is the mask for the octets from 0 on. With a GRH,
+ * crc_global_ones is the mask for the octets from 0 on, and crc_global_bth_ones for the octets from
+ * CRC_GLOBAL_ROW on
  */
 extern const uint8_t crc_local_ones[16], crc_global_ones[16], crc_global_bth_ones[16];
 #define CRC_GLOBAL_ROW 48

@@ -63,10 +63,14 @@ static uint8_t *place_of(struct crc_sum *s, unsigned int i)
 }
 
 /*
- * Change the sum as if each packet were the message over which its ICRC is computed, or change the sum
- * back. In this message the initial register of ones is added, some fields are replaced by ones,
- * and the ICRC at the end is complemented. As a polynomial, such a message is a multiple of the
- * generator.
+ * Change the sum as if each packet had been changed for the check of its ICRC as follows, or change
+ * the sum back:
+ *
+ *	- the fields that switches may change are replaced by ones
+ *	- then the first 4 octets are XORed with ones, which are the initial register of the ICRC
+ *	- the ICRC at the end is complemented
+ *
+ * If the ICRC is right, the changed packet, as a polynomial, is a multiple of the generator.
  */
 static void toggle_icrc(struct crc_sum *s)
 {

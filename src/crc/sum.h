@@ -21,8 +21,9 @@
  * Damage in one packet is found if and only if the CRC of this packet finds it. Other damage in
  * several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
  * VCRC and once in 2^32 for the ICRC, as often as random damage in one packet passes the CRC of
- * this packet. Damage always cancels out if the same bits are damaged d packets further on and
- * d * CRC_SUM_STEP octets nearer to the start.
+ * this packet. Damage always cancels out if it hits the same bits of the sum twice: in one packet,
+ * and in the packet d places later, where these bits are d * CRC_SUM_STEP octets nearer to the
+ * packet's start.
  */
 
 #include <stdbool.h>

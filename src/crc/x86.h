@@ -63,9 +63,9 @@ INLINE __m128i load_lt16(const uint8_t *p, size_t len)
 }
 
 /*
- * Fold @a over @len octets, fewer than 16, which are the start of @next. Together, the register and these octets are
- * 16 + len octets. The first len of them are folded onto the last 16, which are the register's end and the octets of
- * @next.
+ * Fold @a over the next @len octets of the message, fewer than 16, which are the start of @next. @a
+ * and these octets are 16 + len octets together. The first len of them are folded onto the last 16,
+ * which are the end of @a and the octets of @next.
  */
 INLINE __m128i fold_lt16(__m128i a, __m128i next, size_t len)
 {
@@ -136,8 +136,9 @@ INLINE uint32_t finish32(__m128i a)
 }
 
 /*
- * Return the first row of both messages in one (crc/kern.h): the row for the VCRC, plus D * e for
- * the difference D from the row for the ICRC, in which the fields of @ones are replaced by ones
+ * Return the first row of both messages in one (crc/kern.h): the row for the VCRC, plus D * e. D is
+ * the difference between the row for the VCRC and the row for the ICRC, in which the fields of
+ * @ones are replaced by ones
  */
 INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 {

@@ -347,8 +347,9 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 	struct ctl_client *c = container_of(fd, struct ctl_client, fd);
 
 	/*
-	 * The client has closed the connection, so an unfinished answer is useless. Without an unfinished answer,
-	 * continue to read, because requests that wait in the socket can still change the instance.
+	 * EPOLLHUP: the client has closed the connection. An unfinished answer is useless then, so
+	 * drop the client. If there is no unfinished answer, continue to read, because a request
+	 * that waits in the socket can still change the instance.
 	 */
 	if ((events & EPOLLERR) || ((events & EPOLLHUP) && (c->busy || c->eof))) {
 		ctl_client_drop(c);

@@ -4,8 +4,9 @@
 
 /*
  * The server side of an instance's control socket and of its read-only socket; proto/proto.h describes the protocol.
- * Clients are served from the instance's loop. A client gets an error and is dropped if it sends a text that is no
- * request. A client that does not read its answers for a second is dropped. So no client delays packets.
+ * Clients are served from the instance's loop, which never waits for a client, so no client delays
+ * packets. A client that sends a text that is no request gets an error, and is dropped. A client is
+ * also dropped if an answer waits and the client reads nothing for a second.
  */
 
 #include "inst/inst.h"
@@ -17,9 +18,9 @@ struct tools;
 /**
  * ctl_open() - Listen under the instance's name
  *
- * Sockets that a dead instance left behind are replaced.
- * The server borrows @in, which must outlive the server, and @tables, the commands that it answers (ctl/req.h),
- * of which the last entry is NULL.
+ * Sockets that a dead instance left behind are replaced. The server borrows @in and @tables, which
+ * must outlive the server. @tables are the tables of the commands that the server answers
+ * (ctl/req.h); the last entry is NULL.
  * Return: 0; -EADDRINUSE: an instance with this name is running; -errno; with @err
  */
 int ctl_open(struct ctl **ret, struct inst *in, const struct ctl_cmd *const *tables,
@@ -32,9 +33,9 @@ int ctl_open(struct ctl **ret, struct inst *in, const struct ctl_cmd *const *tab
 void ctl_set_tools(struct ctl *ctl, const struct tools *tools);
 
 /*
- * ctl_set_supervisor() - Give the server a pidfd of the supervisor, the process of the instance
- * that ends last. `stop` passes this pidfd to the client. -1: there is none. The caller keeps the
- * descriptor open as long as the server lives.
+ * ctl_set_supervisor() - Give the server a pidfd of the supervisor, which ends after all other
+ * processes of the instance. `stop` passes this pidfd to the client. -1: there is no supervisor.
+ * The caller keeps the descriptor open as long as the server lives.
  */
 void ctl_set_supervisor(struct ctl *ctl, int pidfd);
 

@@ -5,8 +5,9 @@
 /*
  * DOC: The log of the daemon
  *
- * A line of the log goes to the supervisor (daemon/logq.h), which writes it to standard error. If standard error is a
- * stream to systemd's journal, the line goes to the journal itself, as an entry with these fields:
+ * A line of the log goes to the supervisor (daemon/logq.h), which writes it to standard error. If
+ * standard error is a stream to systemd's journal, the daemon sends the line to the journal
+ * directly instead, as an entry with these fields:
  *
  *	MESSAGE			the line without its time and without the word for its level
  *	PRIORITY		3 error, 4 warning, 6 change of state, 7 detail
@@ -16,8 +17,9 @@
  *				names of the objects that the line is about, escaped as MESSAGE is: see util/log.h
  *	UIPOIB_COMPONENT	the word with which the line begins: sm, sa, mad, ibsim ...
  *
- * An entry for which the journal has no room goes to the supervisor. When the journal accepts entries again, it gets
- * the number of these entries. The daemon never waits for the journal.
+ * A line for which the journal has no room goes to the supervisor. When the journal accepts entries
+ * again, the first entry says how many lines went to the supervisor. The daemon never waits for the
+ * journal.
  */
 
 #include "os/loop.h"

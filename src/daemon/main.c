@@ -97,8 +97,9 @@ static void remove_sockets(const void *name)
 }
 
 /*
- * Write the folder of the sockets into the environment before the helper starts. Without this variable, a helper that
- * is root of a user namespace would use root's folder.
+ * Write the folder of the sockets into the environment variable UIPOIB_RUNTIME_DIR, before the
+ * helper starts. Without this variable, a helper that is root in a user namespace would use root's
+ * folder in place of its user's.
  */
 static int fix_runtime_dir(void)
 {

@@ -27,7 +27,8 @@ struct demo_conf {
 
 /**
  * demo_conf_make() - Make topology and configuration
- * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: as many as @topology has CAs, or 4
+ * @hosts:	number of hosts, 2 .. DEMO_HOSTS_MAX; 0: one for each connected CA of @topology, or
+ *		4 hosts if @topology is NULL
  * @topology:	topology file; NULL: a ring of 3 switches, or of more switches if there are more than 12
  *		hosts
  *

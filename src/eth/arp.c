@@ -106,8 +106,9 @@ struct pkt *eth_arp_from_link(struct eth_if *e, struct pkt *p, ns_t now, enum et
 		return NULL;
 	note_sender(e, n, &sender);
 	/*
-	 * Packets to the sender of the reply will follow if the reply is for this interface or for
-	 * a station. So the path to this sender is resolved now. Announcements need no path.
+	 * If a reply is for this interface or for one of its stations, packets to the reply's
+	 * sender will follow. So the path to this sender is resolved now. Other replies are
+	 * announcements, which need no path.
 	 */
 	if (n && a.op == ARP_OP_REPLY && eth_lladdr_is_local(e, &target))
 		ipoib_neigh_probe(n, now);
