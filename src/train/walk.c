@@ -49,9 +49,10 @@ static void walk_payload(struct train_walk *w, uint32_t n)
 }
 
 /*
- * Corrects the checksum of an IPv4 header whose identification has grown by 1: HC' = ~(~HC + ~m + m'), where the
- * field had the value m and has m' now (RFC 1624, section 3). The result equals a newly computed checksum, because
- * the sum of a header is never 0.
+ * Corrects the checksum of an IPv4 header whose identification has grown by 1, by RFC 1624, section
+ * 3: HC' = ~(~HC + ~m + m'). HC and m are the checksum and the identification before the change,
+ * HC' and m' those after it. The result equals a newly computed checksum, because the sum of a
+ * header is never 0.
  */
 static void mend_ip_csum(uint8_t *ip)
 {

@@ -94,11 +94,13 @@ static void try_listen(struct udp_link *l, ns_t now)
 }
 
 /*
- * Leaves the state UP if nothing was received for UDP_LINK_TIMEOUT. A datagram only updates .heard,
- * and this function arms the timer again, once for each time-out instead of once for each datagram.
- * After UP this side is silent, so that the peer's link goes down, too, even if datagrams are lost
- * in one direction only. If the peer's link stayed up, the peer's port would not leave Active, and
- * the SM would not bring up this port.
+ * Called in the state UP when .state_timer fires. Leaves UP if nothing was received for
+ * UDP_LINK_TIMEOUT; otherwise arms the timer again. So a received datagram need not arm the timer,
+ * and only updates .heard.
+ *
+ * After UP this side is silent for UDP_LINK_SILENCE, so that the peer's link goes down, too.
+ * Without the silence, the peer's link would stay up if only the datagrams to this side were lost.
+ * Then the peer's port would stay Active, and the SM would not bring up this port.
  */
 static void check_heard(struct udp_link *l, ns_t now)
 {

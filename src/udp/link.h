@@ -16,8 +16,8 @@
  *		   so that the peer sees the	udp_link_want(false): OFF
  *		   link go down
  *	POLLING	   keepalives are sent, if the	valid datagram of the peer: UP;
- *		   peer is known; none was	udp_link_want(false): OFF
- *		   received yet
+ *		   peer is known; this side	udp_link_want(false): OFF
+ *		   waits for a valid datagram
  *	UP	   packets are exchanged	no valid datagram for UDP_LINK_TIMEOUT: SILENT;
  *						udp_link_want(false): OFF
  *
@@ -100,8 +100,8 @@ struct udp_link {
 	struct timer state_timer;
 	struct timer keepalive_timer;
 	/*
-	 * true if the ICRC of the last packet that udp_link_rx() checked was right. The link does not need the ICRC,
-	 * but one pass computes both CRCs
+	 * true if the ICRC of the last packet that udp_link_rx() checked was right. The link itself
+	 * needs only the VCRC, but one pass over a packet computes both CRCs
 	 */
 	bool icrc_right;
 	bool timed_out; /* true if the link last left UP because nothing came from the peer */

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 /*
- * Finds a path in the table umad_attr_rows. Each row is the path of a file. A path with which rows
- * begin is a directory, and the next components of these rows are the names in this directory.
+ * Finds a path in the table umad_attr_rows. Each row is the path of a file. The path of a directory
+ * is only the beginning of rows. In each of these rows, the next component is a name in this
+ * directory.
  */
 
 struct word {

@@ -91,9 +91,9 @@ int umad_agent_del(struct umad_conn *c, uint32_t id);
  * umad_send() - Send a MAD that the program has written
  * @data:	the MAD, @len octets
  *
- * If @m has a time-out, the program waits for an answer. In this case a MAD that is not sent is
- * also queued for the program, with the error as its status. Return: 0; -EINVAL; -EBUSY; -ENOMEM;
- * or another error for which a MAD could not be sent
+ * If @m has a time-out, the program waits for an answer. If such a MAD cannot be sent, it is put
+ * into the queue of MADs for the program, with the error as its status.
+ * Return: 0; -EINVAL; -EBUSY; -ENOMEM; or another reason for which the MAD could not be sent
  */
 int umad_send(struct umad_conn *c, const struct umad_mad *m, const uint8_t *data, size_t len,
 	      ns_t now);

@@ -18,10 +18,11 @@
  *	UMAD_KIND_ISSM	hello			nothing; IsSM is set while the connection is open
  *	UMAD_KIND_ATTR	hello			one path ->   <- its content; both close
  *
- * Every message starts with struct umad_msg. Integers are in host byte order, because both sides run on the same
- * machine. The answer to the hello is the first message from the daemon. Afterwards MADs may arrive at any time, so a
- * register or unregister request carries a socket (SCM_RIGHTS), to which its answer is sent. So the library needs no
- * state for ioctl().
+ * Every message starts with struct umad_msg. Integers are in host byte order, because both sides
+ * run on the same machine. The answer to the hello is the first message from the daemon. Afterwards
+ * MADs may arrive on the connection at any time. So a register or unregister request carries a
+ * socket (SCM_RIGHTS), and the daemon sends the answer to this socket. The library can then wait in
+ * ioctl() for the answer without reading MADs.
  *
  * A MAD is the kernel's struct ib_user_mad, in the layout with pkey_index (Documentation/
  * infiniband/user_mad.rst). Its data follow in the message, or, if they are longer than
@@ -63,9 +64,10 @@ struct umad_msg {
 };
 
 /*
- * Selects the CAs that the program sees: the CAs of the interfaces of @host, in the order of these
- * interfaces, or only the CA or switch with the name @node. When both names are empty, @host is the
- * only host of the instance.
+ * Selects what the program sees. The first line that applies is used:
+ *	.node is not empty	only the CA or switch with this name
+ *	.host is not empty	the CAs of this host's interfaces, in the order of the interfaces
+ *	both are empty		as with .host, for the only host of the instance
  */
 struct umad_hello {
 	struct umad_msg msg;

@@ -38,8 +38,9 @@ bool umad_conn_takes(const struct umad_conn *c, const void *msg, size_t len,
 }
 
 /*
- * Prepares a MAD for mad_request() and mad_reply(): a MAD that is not sent by RMPP is copied to
- * @pad and filled up with zeros to 256 octets. Return: 0; -EINVAL
+ * Prepares a MAD for mad_request() and mad_reply(). A MAD that is not sent by RMPP and is shorter
+ * than 256 octets is copied to @pad and filled up with zeros. Then *data is @pad.
+ * Return: 0; -EINVAL
  */
 static int normalize(const struct umad_agent *a, const uint8_t **data, size_t *len,
 		     uint8_t pad[MAD_LEN])

@@ -13,9 +13,9 @@ const struct umad_limits umad_limits_default = {
 	.min_open = 8,
 	.max_open_octets = UMAD_DATA_MAX,
 	/*
-	 * port_max_open, and min_open for each of max_conns connections, are together 2048 + 256 *
-	 * 8 requests, which is half of the 8192 that the MAD endpoint of a port allows. The other
-	 * half is for the SM and the SA client.
+	 * All connections to a port together have at most 2048 + 256 * 8 = 4096 open requests:
+	 * port_max_open, and min_open for each of max_conns connections. The MAD endpoint of a port
+	 * allows 8192. The other half is for the SM and the SA client.
 	 */
 	.port_max_open = 2048,
 	.port_max_open_octets = 128u << 20,
@@ -84,9 +84,9 @@ static void port_put(struct umad_port *p)
 /* --- IsSM */
 
 /*
- * Sets IsSM on the port whose issm file a program opens. Only one issm file of a port may be open,
- * as in ib_umad, where a semaphore ensures this. A port that has IsSM already, because the embedded
- * SM runs on it, is refused.
+ * Sets IsSM on the port whose issm file a program opens. The issm file of a port can be open only
+ * once at a time, as in ib_umad, where a semaphore ensures this. If the port has IsSM already,
+ * because the embedded SM runs on it, the program cannot open the file.
  */
 static int issm_open(struct umad_conn *c, ns_t now)
 {

@@ -12,8 +12,9 @@
  * to the agent. RMPP works in both directions. Requests that time out are returned. IsSM is set
  * while an issm file is open.
  *
- * A connection has a limited queue, because a program may not read its MADs, and a limited number of open requests.
- * MADs over these limits are dropped and counted, and other connections are not affected.
+ * A program possibly never reads its MADs, so the queue of a connection is limited. The number of
+ * open requests of a connection is limited, too. MADs over these limits are dropped and counted.
+ * Other connections are not affected.
  */
 
 #include "node/node.h"
@@ -52,8 +53,9 @@ struct umad_conn;
 
 struct umad_srv_ops {
 	/*
-	 * Find the CAs that a hello requests. Return: 0; -ENOENT: there is no such host or node, or the hello names
-	 * neither a host nor a node although there are several hosts
+	 * Find the CAs that a hello requests. Return: 0; -ENOENT: there is no such host or node; or
+	 * the host has only real CAs; or the hello names neither a host nor a node, and the
+	 * instance does not have exactly one host
 	 */
 	int (*view)(void *ctx, const char *host, const char *node, struct umad_view *ret);
 	/*

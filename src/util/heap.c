@@ -14,11 +14,14 @@
 #ifdef __GLIBC__
 
 /*
- * Extend the heap by about @octets in advance, by allocating and freeing one piece. If no free part
- * of the heap is large enough for the piece, malloc() asks the kernel for M_TOP_PAD octets more
- * than it needs. Allocations of M_MMAP_THRESHOLD octets or more do not come from the heap. free()
- * does not return the memory at the end of the heap to the kernel while this memory is smaller than
- * M_TRIM_THRESHOLD.
+ * Extend the heap by about @octets in advance, by allocating and freeing one piece:
+ *
+ *	M_MMAP_THRESHOLD	The piece is smaller than this, so it comes from the heap.
+ *	M_TOP_PAD		If no free part of the heap is large enough for the piece,
+ *				malloc() asks the kernel for this many octets more than the
+ *				piece needs.
+ *	M_TRIM_THRESHOLD	While the free memory at the end of the heap is smaller than
+ *				this, free() does not return it to the kernel.
  */
 static void heap_extend(size_t octets)
 {

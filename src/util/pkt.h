@@ -228,9 +228,9 @@ const uint8_t *pkt_gather(struct pkt *p, unsigned int n);
 /**
  * pkt_pull() - Make the first @n octets contiguous
  *
+ * Octets are moved from the slices into hdr[] only when needed.
  * Return: the address of these octets, valid until the packet changes; NULL if the packet is
- * shorter or hdr[] has no room for the octets. Octets are moved from the first slice into hdr[]
- * only when needed.
+ * shorter or hdr[] has no room for the octets
  */
 static inline const uint8_t *pkt_pull(struct pkt *p, unsigned int n)
 {
@@ -264,9 +264,9 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len);
 /**
  * pkt_shrink() - Move the payload into a small buffer, so that the packet no longer keeps large buffers in use
  *
- * For packets that wait for a while: a frame of 100 octets from a TAP shares a buffer of PKT_BUF_SIZE with other
- * frames, and until this frame is freed, the whole buffer stays in use. A pool has one small buffer for every
- * four descriptors.
+ * Called for packets that wait for a while. For example, a frame of 100 octets from a TAP shares a
+ * buffer of PKT_BUF_SIZE with other frames. The whole buffer stays in use until this frame is
+ * freed. A pool has one small buffer for every four descriptors.
  * Return: 0, also if the payload is not in a large buffer; -EMSGSIZE: the payload exceeds PKT_SMALL_SIZE; -ENOMEM
  */
 int pkt_shrink(struct pkt *p);

@@ -69,8 +69,8 @@ ns_t timers_next(const struct timers *ts);
 /**
  * timers_run() - Fire timers that are due at @now
  *
- * A timer that is armed during this call waits for the next call, even if it is due already, so that the call ends
- * even if two timers arm each other. At most TIMERS_RUN_MAX timers fire.
+ * A timer that is armed during this call waits for the next call, even if it is due already. So two
+ * timers that arm each other fire only once in a call. At most TIMERS_RUN_MAX timers fire.
  * Return: true if timers are still due at @now; then the caller does its other work and calls again
  */
 bool timers_run(struct timers *ts, ns_t now);

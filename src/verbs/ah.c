@@ -7,8 +7,8 @@
 
 /*
  * Callers with equal attributes share one address handle of libibverbs. An unused handle is not
- * destroyed at once, because with many adapters its creation is a system call, and packets to the
- * same neighbour often follow later.
+ * destroyed at once, because packets to the same neighbour often follow later. To create the handle
+ * again would take time: in many drivers the creation is a system call.
  */
 
 static uint64_t hash_of(const struct ca_ah_attr *a)

@@ -53,9 +53,10 @@ struct verbs_lib {
 	/* Open the umad device of a port, non-blocking and with P_Key indices. Returns a descriptor */
 	int (*umad_open)(const char *device, uint8_t port);
 	/*
-	 * Register an agent on QP1 that handles RMPP itself. @methods: mask of the methods of @mgmt_class whose
-	 * unsolicited MADs the agent gets; @mgmt_class 0: the agent gets responses only. Returns the agent's number;
-	 * -EBUSY: another agent has one of the methods
+	 * Register an agent on QP1. The agent handles RMPP itself. It gets responses to its own
+	 * requests, and the unsolicited MADs of class @mgmt_class whose methods are in the mask
+	 * @methods. If @mgmt_class is 0, it gets only the responses. Returns the agent's number;
+	 * -EBUSY or -EINVAL: another agent has one of the methods; -EINVAL also for a wrong class
 	 */
 	int (*umad_register)(int fd, uint8_t mgmt_class, uint8_t version,
 			     const uint64_t methods[2]);

@@ -12,9 +12,11 @@
  * repeats no MAD, and the agents are registered as agents that handle RMPP themselves.
  *
  * The kernel replaces the upper half of a request's TID by a number of the agent. It passes on only
- * responses to requests that are open at the agent, and refuses a request with the TID of an open
- * request. So each MAD of a request gets its own lower half: a counter, and an index into the table
- * of open requests, from which the endpoint's TID is restored.
+ * responses to requests that are open at the agent. It refuses a request with the TID of an open
+ * request, so a repeated request needs a new TID. For these reasons, each MAD that is sent for a
+ * request gets a lower half of its own. This half consists of a counter and of the index of the
+ * request in the table of open requests. When a response arrives, the endpoint's TID is restored
+ * from the entry with this index.
  */
 
 #define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel passes on the response to one MAD */
@@ -51,9 +53,10 @@ static uint64_t tid_of_request(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 }
 
 /*
- * Return the TID with which to send a MAD whose method is that of a response. If the MAD is an ACK to the segments of a
- * response to a request of this endpoint, this is the TID with which the last of these segments arrived. If the MAD
- * answers a request of the other end, this is @tid, the TID of that request.
+ * Return the TID with which to send a MAD whose method is that of a response:
+ *  - If the MAD acknowledges RMPP segments of a response to a request of this endpoint: the TID of
+ *    the segment that arrived last.
+ *  - If the MAD answers a request of the other end: @tid, the TID of that request.
  */
 static uint64_t tid_of_response(struct verbs_mads *m, uint64_t tid, uint16_t lid)
 {
@@ -209,9 +212,9 @@ void verbs_mads_recv(struct verbs_port *p, ns_t now)
 /* --- agents */
 
 /*
- * Register an agent. It is not an error if another program has registered the same agent already: the endpoint only
- * misses the MADs that the other agent gets. The kernel returns -EINVAL in this case, as for a wrong class, or
- * -EBUSY.
+ * Register an agent. It is not an error if another program has registered an agent for the same
+ * method already: the endpoint only misses the MADs that the other agent gets. In this case the
+ * kernel returns -EBUSY or -EINVAL. (For a wrong class it returns -EINVAL, too.)
  */
 static int agent(struct verbs_port *p, uint8_t mgmt_class, uint8_t version, uint8_t method,
 		 const char *what)

@@ -130,10 +130,12 @@ static unsigned int depth_of(const struct verbs_port *p, unsigned int want)
 }
 
 /*
- * An eighth of the memory for packets (the arena) is for sends, and an eighth for the first queue
- * pair of the port. Later queue pairs belong to further interfaces, or to stations, which are MAC
- * addresses behind an interface (eth/station.h). Each later queue pair gets a part of the rest.
- * This part is so small that the memory suffices for the largest number of stations.
+ * Return the largest number of receive buffers for a queue pair. An eighth of the memory for
+ * packets (the arena) is for sends, and an eighth is for the receives of the port's first queue
+ * pair. Later queue pairs belong to further interfaces, or to stations, which are MAC addresses
+ * behind an interface (eth/station.h). Each later queue pair gets a 32nd of @spare, the free memory
+ * without the eighth for sends. This part is so small that the memory suffices for the largest
+ * number of stations.
  */
 static unsigned int share_of(const struct verbs_qp *q, unsigned int spare)
 {

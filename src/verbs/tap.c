@@ -5,9 +5,9 @@
 #include "wire/ib_hdr.h"
 
 /*
- * The headers of packets for those who watch a port. libibverbs takes and returns their fields in address handles, work
- * requests and completions. Fields that libibverbs does not show are 0: VL, SE, M, and the PSN, which the adapter
- * counts.
+ * Makes the headers of packets for those who watch a port. The fields of the headers come from
+ * address handles, work requests and completions. Fields that libibverbs does not show are 0: VL,
+ * SE, M, and the PSN, which the adapter counts.
  */
 
 static_assert(VERBS_HDR_MAX == IB_UD_HDR_MAX, "LRH, GRH, BTH, DETH");
@@ -32,8 +32,8 @@ static void show(const struct verbs_port *p, struct verbs_seen s, const struct i
 }
 
 /*
- * Return the BTH of a packet. Of a received packet's P_Key only the lower 15 bits are known, which
- * are those of the queue pair's P_Key.
+ * Return the BTH of a packet, with the P_Key of the queue pair. The P_Key of a received packet has
+ * the same lower 15 bits; its membership bit is not known.
  */
 static struct ib_bth bth_of(const struct verbs_qp *q, uint32_t dest_qp)
 {

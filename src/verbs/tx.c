@@ -4,8 +4,8 @@
 #include "verbs/priv.h"
 
 /*
- * Every work request requests a completion. Otherwise, if only the last request of a list requested a
- * completion and the adapter accepted only the first requests, no completion would report these requests.
+ * Every work request requests a completion. Suppose that only the last request of a list did so. If
+ * the adapter accepted only a part of the list, no completion would report the accepted requests.
  */
 
 static struct verbs_tx *tx_at(struct verbs_qp *q, unsigned int i)

@@ -73,8 +73,9 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
 	       struct ca **ret, char err[VERBS_ERR_MAX]);
 
 /*
- * A packet as a queue pair of a port has sent or received it. The headers from LRH to DETH are made of the address handle
- * and the work request, or of the work completion; only the GRH of a received packet was on the link
+ * A packet as a queue pair of a port has sent or received it. The headers from LRH to DETH are not
+ * copies of those on the link: they are made from the address handle and the work request, or from
+ * the work completion. Only the GRH of a received packet is a copy
  */
 struct verbs_seen {
 	bool sent;

@@ -9,10 +9,10 @@
 #include "vm/modules.h"
 
 /*
- * The modules that are loaded in each stage. The modules of the link are loaded early, so that the link comes up
- * while the root is mounted. ib_ipoib is loaded before the HCA exists. If ib_ipoib were loaded while the SM
- * configures the port, it might find no GID, because ib_core replaces the GIDs at that time, and ib_ipoib does not
- * try again.
+ * The modules that are loaded in each stage. The modules of the link are loaded early, so that the
+ * link comes up while the root is mounted. ib_ipoib is loaded before the HCA exists. If ib_ipoib
+ * were loaded while the SM configures the port, it might find no GID, because ib_core replaces the
+ * GIDs at that time. ib_ipoib would not try again.
  */
 static const char *const for_channel[] = { "virtio_pci", "virtio_console", NULL };
 static const char *const for_link[] = { "virtio_net", "ib_core", "ib_ipoib", "ib_umad", NULL };

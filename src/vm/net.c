@@ -15,9 +15,9 @@ struct headers {
 _Static_assert(sizeof(struct headers) == VM_NET_HDR_LEN, "no padding");
 
 /*
- * Ethernet, IPv4 and UDP headers of frames to the guest. Lengths and IP checksum are 0 here;
- * vm_net_wrap() writes them into each frame's copy. UDP has no checksum (RFC 768), because the
- * packet inside has CRCs.
+ * Ethernet, IPv4 and UDP headers of frames to the guest. Lengths, UDP ports and IP checksum are 0
+ * here; vm_net_wrap() writes them into each frame's copy. UDP has no checksum (RFC 768), because
+ * the packet inside has CRCs.
  */
 static const uint8_t to_guest[VM_NET_HDR_LEN] = {
 	0x02, 0x75, 0x69, 0x70, 0x00, 0x02, /* VM_NET_GUEST_MAC */

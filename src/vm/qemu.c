@@ -17,21 +17,25 @@
 #define SANDBOX "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
 
 /*
- * Kernel and C library copy by "rep movsb" on a processor whose CPUID says that this is fast. QEMU emulates this
- * instruction octet by octet, so a guest that uses it needs several times as much time for TCP. The fifth level of
- * page tables costs a read for each page that is not in the TLB, and no guest has so much memory.
+ * Kernel and C library copy by "rep movsb" on a processor whose CPUID says that this is fast. QEMU
+ * emulates this instruction octet by octet, so a guest that uses it needs several times as much
+ * time for TCP. A fifth level of page tables costs one more read for each page that is not in the
+ * TLB. No guest has so much memory that it needs this level.
  */
 #define EMULATED_CPU "max,erms=off,fsrm=off,la57=off"
 
 /*
  * Driver and device announce new buffers in a virtio queue only when the other side has asked for
- * announcements. With event_idx, each side asks for one announcement, so if this announcement gets
- * lost, the queue stops for ever. Without event_idx, a flag says whether announcements are wanted,
- * so that the next buffer makes up for a lost announcement. QEMU loses announcements in two cases.
- * Before version 8.1 (commit c914d46d), QEMU leaves out the memory barriers of a guest whose
- * processors it emulates in one thread. And virtqueue_pop() has no barrier between its request and
- * its next look at the queue; QEMU relies on this look when the socket of the cable has room again
- * and QEMU continues with the queue.
+ * announcements. With event_idx, each side asks for one announcement at a time. If this
+ * announcement gets lost, the queue stops for ever. Without event_idx, a flag says whether
+ * announcements are wanted. While the flag is set, each new buffer is announced, so the next buffer
+ * makes up for a lost announcement. QEMU loses announcements in two cases:
+ *
+ *  - Before version 8.1 (commit c914d46d), QEMU leaves out the memory barriers of a guest whose
+ *    processors it emulates in one thread.
+ *  - virtqueue_pop() asks for an announcement and then looks at the queue again, without a barrier
+ *    in between. QEMU relies on this look when the socket of the cable was full, has room again,
+ *    and QEMU continues with the queue.
  */
 #define VIRTIO_QUEUES "event_idx=off"
 
@@ -112,9 +116,10 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "-machine");
 	add(a, "q35,sata=off,usb=off,smbus=off,vmport=off");
 	/*
-	 * One thread of the host emulates all processors. With one thread for each emulated processor, a processor
-	 * sometimes hung, once at a jump that the kernel had just patched. Probably QEMU 7.2 kept a translation of the
-	 * code before the patch. One thread is not slower on two cores, either.
+	 * One thread of the host emulates all processors. With one thread for each emulated
+	 * processor, a processor sometimes hung, once at a jump that the kernel had just patched.
+	 * Probably QEMU 7.2 kept a translation of the code before the patch. On a host with two
+	 * cores, one thread is not slower than several.
 	 */
 	add(a, "-accel");
 	add(a, c->kvm ? "kvm" : "tcg,thread=single");
@@ -152,16 +157,26 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a, "/proc/self/fd/%d", c->initrd_fd);
 	add(a, "-append");
 	/*
-	 * After a panic or an oops the kernel reboots, and -no-reboot makes QEMU end instead, so that no program
-	 * waits for the guest. An emulated processor sometimes hangs in the boot; the kernel notices a processor that
-	 * hangs (a soft lockup) and panics, so that vm_run() boots the VM again. When the guest's init runs, it
-	 * clears this setting. An emulated guest does not take its time from the TSC, but from the HPET, whose time
-	 * is QEMU's own. The emulated TSC is this machine's TSC, and the guest measures its rate during the boot.
-	 * With the TSC, the guest's time ran several times too fast on a busy machine, so that its link lost the peer
-	 * again and again. The kernel's check of its timer panics if a busy machine does not run QEMU in time, so the
-	 * check is off. The kernel's tests of its ciphers take time, and the guest does not need them. If an emulated
-	 * guest randomized the addresses of programs, QEMU would translate a program and its libraries anew at each
-	 * start.
+	 * panic=-1, oops=panic: After a panic or an oops the kernel reboots, and -no-reboot makes
+	 * QEMU end instead. So no program waits for the guest.
+	 *
+	 * softlockup_panic=1: An emulated processor sometimes hangs in the boot. The kernel notices
+	 * this (a soft lockup) and panics, so that vm_run() boots the VM again. When the guest's
+	 * init runs, it clears this setting.
+	 *
+	 * tsc=unstable: An emulated guest takes its time from the HPET, whose time is QEMU's own.
+	 * The emulated TSC is this machine's TSC, and the guest would measure the rate of the TSC
+	 * during the boot. With the TSC, the guest's time ran several times too fast on a busy
+	 * machine, so that its link lost the peer again and again.
+	 *
+	 * no_timer_check: The kernel's check of its timer panics if a busy machine does not run
+	 * QEMU in time.
+	 *
+	 * cryptomgr.notests=1: The kernel's tests of its ciphers take time, and the guest does not
+	 * need them.
+	 *
+	 * norandmaps: If an emulated guest randomized the addresses of programs, QEMU would
+	 * translate a program and its libraries anew at each start.
 	 */
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "

@@ -62,9 +62,9 @@ int relay_to_guest(struct relay *r, unsigned int hca)
 /* --- from the guest */
 
 /*
- * Sends the datagrams of one HCA. A datagram that cannot be sent is lost, as on any UDP link, and
- * the loop continues with the next one. The call for the first datagram may fail although nothing
- * is wrong with it, because it reports an ICMP error about an earlier datagram.
+ * Sends the datagrams of one HCA. When sendmmsg() fails, its first datagram is lost, as can happen
+ * on any UDP link, and the loop continues with the next datagram. The lost datagram need not be the
+ * cause: the error may be an ICMP error about an earlier datagram.
  */
 static void send_all(int udp, struct mmsghdr *msg, unsigned int n)
 {

@@ -18,7 +18,7 @@ enum unpack_format { UNPACK_GZIP, UNPACK_XZ, UNPACK_ZSTD, UNPACK_LZ4 };
  * @image:	the whole image
  *
  * Source: Documentation/arch/x86/boot.rst, payload_offset and payload_length.
- * Return: 0; -ENOEXEC: the image is no bzImage of protocol 2.08, or its packing is unknown
+ * Return: 0; -ENOEXEC: the image is no bzImage of protocol 2.08 or later, or its packing is unknown
  */
 int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_len,
 		enum unpack_format *ret_format);

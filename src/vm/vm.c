@@ -388,9 +388,10 @@ static void run_once(struct vm *v, int initrd, bool kvm)
 }
 
 /*
- * Tell whether to boot again, without KVM. The VM boots again only if the first process of the guest did not run and
- * no signal asked to end. After a boot with KVM, --timeout must leave time for another boot; a boot without KVM must
- * have ended in a soft-lockup panic.
+ * Tell whether to boot again, without KVM. The VM boots again only if the first process of the
+ * guest did not run and no signal asked to end. There is one further condition. After a boot with
+ * KVM: --timeout leaves time for another boot. After a boot without KVM: this boot ended in a
+ * soft-lockup panic.
  */
 static bool worth_another_boot(const struct vm *v, bool kvm)
 {

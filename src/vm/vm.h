@@ -41,8 +41,10 @@ struct vm_cfg {
  * vm_run() - Boot a VM, run CMD in it, and end it
  * @err:	the reason, if the return value is not the exit status of CMD; else ""
  *
- * The descriptors and pointers of @c are borrowed. If the VM fails, the end of the kernel's log is printed on standard error.
- * Return: the exit status of CMD; 1 the VM failed; 3 something is missing; 4 time-out; 128 + signal
+ * The descriptors and pointers of @c are borrowed. If the VM fails, the end of the kernel's log is
+ * printed on standard error.
+ * Return: the exit status of CMD; 1: the VM failed; 3: something is missing; 4: time-out;
+ *	128 + signal: ended by a signal
  */
 int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX]);
 

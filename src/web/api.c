@@ -128,9 +128,10 @@ static bool number(const char *text, uint64_t *ret)
 }
 
 /*
- * Answer with the events after the number in the header Last-Event-ID, or else in the query. A
- * browser that connects again sends in the header the number of the last event that it has
- * received, while the query still has the number of its first connection.
+ * Answer with the events after a number. The number is in the header Last-Event-ID or, if there is
+ * no such header, in the query. A browser that connects again sends both. Then the header has the
+ * number of the last event that the browser has received, but the query still has the number with
+ * which the browser connected first.
  */
 static void get_events(struct web *w, struct web_request *r)
 {

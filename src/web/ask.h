@@ -5,9 +5,9 @@
 /*
  * DOC: Questions to the instance
  *
- * The server sends questions, which are commands of the control protocol, to the instance, one
+ * A question is a command of the control protocol. The server sends questions to the instance one
  * after the other; further questions wait in a queue. While a question has no answer yet, the
- * server serves its clients.
+ * server continues to serve its clients.
  */
 
 #include <stdbool.h>
@@ -57,9 +57,9 @@ bool web_ask_quiet(const struct web_ask *a);
 int web_ask_send(struct web_ask *a, ns_t now);
 
 /*
- * web_ask_run() - Read the received lines, call the functions of their questions, and send the next
- * question. The caller calls this function when the socket is readable. Return: 1: call the
- * function again at once, because there are more lines; 0; -errno: the connection is unusable
+ * web_ask_run() - Read the received lines; when an answer is complete, call the function of its
+ * question and send the next question. Call web_ask_run() when the socket is readable. Return: 1:
+ * there are more lines, so call web_ask_run() again at once; 0; -errno: the connection is unusable
  */
 int web_ask_run(struct web_ask *a, ns_t now);
 

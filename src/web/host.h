@@ -9,9 +9,10 @@
  * @host:	value of the header, with or without ":PORT"; NULL: the request has none
  * @names:	names that are allowed besides addresses and "localhost", NULL-terminated
  *
- * A page of another site can make the name of that site resolve to 127.0.0.1, and then read this server's answers
- * with the user's browser (DNS rebinding). In such a request the Host header has the name of the other site. A Host
- * header with an address cannot come from such a page.
+ * DNS rebinding: another site makes its own name resolve to 127.0.0.1. Then a page of that site, in
+ * the user's browser, could read this server's answers. In requests of such a page the Host header
+ * has the name of the other site. So a request whose Host header has an address does not come from
+ * such a page.
  */
 bool web_host_ok(const char *host, const char *const *names);
 

@@ -140,9 +140,10 @@ static bool crowded(struct web_http *h)
 }
 
 /*
- * Close connections that have taken too long, by shutting the socket down, after which the library closes it. The
- * library's own time-out is not enough, because it starts again with every octet. While all connections are in use,
- * connections without a request have less time, because other clients wait.
+ * End connections that have taken too long: shut their sockets down, so that the library closes
+ * them. The library's own time-out is not enough, because it starts again with every octet. While
+ * all connections are in use, other clients wait. So connections whose request has not arrived yet
+ * have less time then.
  */
 static void end_late(struct web_http *h, ns_t now)
 {

@@ -6,11 +6,14 @@
 #include <string.h>
 
 /*
- * Order in which data are read from the instance: first the sections below; then the map of the
- * fabrics, whose picture folds CAs of a large fabric (layout/layout.h), but no CA with an
- * interface; then again and again the load of the links, part by part. When an event tells that a
- * section or the map has changed, the section or the map is read again before the next reading of
- * the load.
+ * Order in which data are read from the instance:
+ *  - the sections below;
+ *  - the map of the fabrics. The sections are read before it, because the picture of a large fabric
+ *    leaves out CAs (layout/layout.h), but no CA with an interface;
+ *  - the load of the links, part by part, again and again.
+ *
+ * When an event tells that a section or the map has changed, the section or the map is read again
+ * before the next reading of the load.
  */
 
 static const struct {
