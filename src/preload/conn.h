@@ -32,8 +32,8 @@ int conn_open(enum umad_kind kind, unsigned int dev);
  * @fd:		the connection
  * @msg:	the request, which starts with struct umad_msg
  *
- * The answer comes on a new socket whose other end is sent with the request, because MADs can
- * arrive on the connection at any time.
+ * MADs can arrive on the connection at any time, so the answer does not come on the connection. It
+ * comes on a new socket, whose other end is sent with the request.
  * Return: 0 with the daemon's verdict in @ret->err; -EPIPE if the daemon has ended or does not
  * answer; -errno of socketpair()
  */

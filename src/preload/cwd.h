@@ -7,8 +7,9 @@
 /*
  * The library lets a program enter a directory that only the library provides, and that the kernel
  * does not have. While a process is in such a directory, its working directory in the kernel is
- * "/sys/class", or "/" if "/sys/class" cannot be entered. Programs that the process starts find the
- * name of the library's directory in the environment variable PWD, which shells export.
+ * "/sys/class", or "/" if "/sys/class" cannot be entered. If the process is a shell, it exports the
+ * name of the library's directory in the environment variable PWD. Programs that the shell starts
+ * read the name from PWD.
  */
 
 /* Tell whether the working directory is one that only this library provides. */

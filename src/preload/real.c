@@ -24,8 +24,9 @@ static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "64-bit only");
 
 /*
  * Functions that make raw system calls. struct real points to them until dlsym() has found the
- * functions of the C library. These functions are needed because dlsym() can allocate memory, and
- * the allocator of a program can then open a configuration file by open() of this library.
+ * functions of the C library. The reason is that dlsym() can allocate memory, and the program's
+ * allocator can then open a configuration file. For this it calls open() of this library while
+ * dlsym() is still running.
  */
 static int boot_openat(int dirfd, const char *path, int flags, ...)
 {

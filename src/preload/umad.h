@@ -46,19 +46,19 @@ bool umad_is_issm(int fd);
  * @buf:	header and data
  * @count:	octets of @buf
  *
- * This function is a cancellation point. A MAD that does not fit into @buf stays in the queue. If its first
- * 256 octets fit, they are copied, the header contains the whole length, and the result is -ENOSPC;
- * otherwise the result is -EINVAL. A program that reads again after UMAD_GONE_PATIENCE reads have
- * returned -EIO gets a SIGTERM. Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the
- * daemon is gone
+ * This function is a cancellation point. A MAD that does not fit into @buf stays in the queue. If
+ * the first 256 octets of this MAD fit, they are copied, and the result is -ENOSPC. The header then
+ * contains the whole length of the MAD. Otherwise the result is -EINVAL. If a program reads again
+ * after UMAD_GONE_PATIENCE reads have returned -EIO, it gets a SIGTERM.
+ * Return: octets; -EINVAL, -ENOSPC, -EAGAIN, -EINTR; -EIO if the daemon is gone
  */
 ssize_t umad_read(int fd, void *buf, size_t count);
 #define UMAD_GONE_PATIENCE 32
 
 /*
- * umad_write() - Send a MAD. The result is never -EAGAIN, as in the kernel. This function is a
- * cancellation point only before it begins to send. Return: @count; -EINVAL (too short, or no such
- * agent number), -EIO if the daemon is gone, -ENOMEM
+ * umad_write() - Send a MAD. The kernel's write() never returns -EAGAIN, and this function does not
+ * either. A thread can be cancelled in this function only before the function begins to send.
+ * Return: @count; -EINVAL (too short, or no such agent number), -EIO if the daemon is gone, -ENOMEM
  */
 ssize_t umad_write(int fd, const void *buf, size_t count);
 

@@ -27,12 +27,17 @@
 
 /*
  * A read first examines the first message in the queue and then receives it. In between, no other
- * reader may receive this message. The mutex keeps other threads out. A record lock on the socket
- * keeps out other processes that got the descriptor by fork(), exec() or SCM_RIGHTS. (A record lock
- * belongs to a process, so threads need the mutex; flock() would not keep these processes apart,
- * because its lock belongs to the open file, which these processes share.) A reader never waits for
- * a message while it holds the locks. While a reader holds the locks, signals are blocked, because
- * signal handlers are allowed to call read().
+ * reader may receive this message. Two locks keep other readers out:
+ *
+ * - The mutex keeps out other threads of this process.
+ * - A record lock on the socket keeps out other processes that got the descriptor by fork(), exec()
+ *   or SCM_RIGHTS.
+ *
+ * A record lock belongs to a process, so it does not keep out other threads. A lock of flock()
+ * belongs to the open file, which these processes share, so it would not keep out other processes.
+ *
+ * A reader never waits for a message while it holds the locks. While a reader holds the locks,
+ * signals are blocked, because signal handlers are allowed to call read().
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

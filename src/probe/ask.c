@@ -35,8 +35,9 @@ bool probe_is_broadcast(const ib_gid *mgid, uint16_t pkey)
 }
 
 /*
- * Return the MGID of the broadcast group. The MGID has the scope of the interface's link. Without
- * an interface, the scope is link-local, the default of RFC 4391.
+ * Return the MGID of the broadcast group. If the interface has the probed P_Key, this is the
+ * interface's own broadcast group, with the scope of its link. Otherwise the scope is link-local,
+ * the default of RFC 4391.
  */
 ib_gid probe_mgid(const struct probe *p)
 {
@@ -115,8 +116,9 @@ static bool by_lid(struct probe *p, uint16_t dlid, uint16_t attr, uint32_t mod)
 }
 
 /*
- * Return: the port number for a request about the end port of this node. The end port of a switch is
- * port 0, which has the LID of the switch. Of a CA it is the port that answered
+ * Return: the port number for a request about the end port of the node that sent @i. If the node is
+ * a switch, this is port 0, which has the LID of the switch. If the node is a CA, it is the port
+ * that sent @i
  */
 static uint8_t port_of(const struct smp_node_info *i)
 {
@@ -131,8 +133,8 @@ static unsigned int blocks(const struct smp_node_info *i)
 }
 
 /*
- * Tell whether to ask for the next block of a P_Key table: until all blocks were read, or a request
- * failed. If a request failed, the table counts as unknown.
+ * Tell whether to ask for the next block of a P_Key table. Return: false if all blocks were read,
+ * or if the last request failed. After a failed request, the table counts as unknown
  */
 static bool pkey_block(struct probe *p, const struct smp_node_info *i)
 {

@@ -210,8 +210,8 @@ void probe_judge_if(struct probe_case *c)
 	if (i->connected)
 		probe_found(c, PROBE_IF_CONNECTED, "%s is in connected mode", i->name);
 	/*
-	 * Do not compare the MTU of an interface without carrier with the group, because an
-	 * interface that has not joined the group yet has the MTU of its port.
+	 * Judge the MTU only if the interface has carrier. An interface without carrier has not
+	 * joined the group yet, and still has the MTU of its port.
 	 */
 	if (i->carrier)
 		judge_if_mtu(c);

@@ -31,8 +31,9 @@ static bool judge_neigh(struct probe_case *c)
 }
 
 /*
- * Report why there is no path to the peer in the partition. If another partition has a path between
- * the same GIDs, the report names the P_Key as the field that differs, and the P_Key of that path.
+ * Report why there is no path to the peer in the partition. If there is a path between the same
+ * GIDs in another partition, the report names the field P_Key as the reason. It also gives the
+ * P_Key with which there is a path.
  */
 static void no_path(struct probe_case *c)
 {

@@ -76,8 +76,8 @@ static void judge_link(struct probe_case *c)
 	bool ca_port = p->node.node_type != IB_NODE_SWITCH;
 
 	/*
-	 * If the SA answers, it is no fault that the node behind the link does not answer, because
-	 * its agent is allowed to ignore requests without its M_Key.
+	 * The node at the other end of the link is allowed to ignore requests that do not have its
+	 * M_Key. So its silence is a fault only if the SA does not answer either.
 	 */
 	if (ca_port && p->reply[ASK_LINK_NODE].how == LOST && !probe_has(p, ASK_SA))
 		probe_found(c, PROBE_SILENT_LINK,

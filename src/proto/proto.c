@@ -115,9 +115,9 @@ int proto_lock(void)
 				return status;
 			}
 		/*
-		 * The last holder of the lock may have removed the folder together with its last
-		 * socket. Then this process has locked a folder that does not exist any more, so
-		 * try again.
+		 * The process that held the lock before may have removed the last socket in the
+		 * folder, and then the folder. In this case the folder that this process has locked
+		 * does not exist any more, so try again.
 		 */
 		if (fd >= 0 && !fstat(fd, &a) && !stat(dir, &b) && a.st_ino == b.st_ino)
 			return fd;

@@ -5,26 +5,28 @@
 /*
  * DOC: Control protocol
  *
- * A SOCK_STREAM UNIX socket, one JSON object a line (UTF-8, at most PROTO_LINE_MAX octets with the
- * '\n'). A request:
+ * The socket is a UNIX socket of type SOCK_STREAM. Each line is one JSON object (UTF-8, at most
+ * PROTO_LINE_MAX octets with the '\n'). A request:
  *
  *	{"v":1,"cmd":"link show","args":{"dev":"uib0@h1"}}
  *
- * is answered by any number of rows and one end. The requests of a connection are answered in order,
- * one after the other:
+ * The answer is any number of rows, and then one end. A row, an end, and an end with an error:
  *
  *	{"row":{"ifname":"uib0","host":"h1","state":"up",...}}
  *	{"end":{"status":0}}
  *	{"end":{"status":2,"error":"dev 'uib9': no such interface"}}
  *
- * "status" is the exit status that a command line should have. An end with an error may have "errno" for programs,
- * the name of an error in errno(3): include/uipoib/path.h says what each means for "path get". If there are too many
- * connections, a new connection gets such an end (EBUSY) without a request. These commands are special:
+ * The requests of a connection are answered in order, one after the other. "status" is the exit
+ * status that a command line should have. An end with an error may also have "errno", which is for
+ * programs: the name of an error in errno(3). For "path get", include/uipoib/path.h describes these
+ * errors. If there are too many connections, a new connection gets an end with "errno" EBUSY
+ * before it sends a request. These commands are special:
  *
- * "exec" for a host sends descriptors of the host's namespaces by SCM_RIGHTS with its end: first the network
- * namespace, then, if "userns" is true, the user namespace. For a node of a fabric the end has "node" and no
- * descriptors. In both cases the end has "umad", the path of the socket of umad/proto.h, and, if the fabric has
- * ibsim, "ibsim" and "sim_host", the values of the environment variables for clients of ibsim.
+ * "exec" for a host sends descriptors of the host's namespaces by SCM_RIGHTS with its end. The
+ * first descriptor is that of the network namespace. If "userns" is true, a second one is that of
+ * the user namespace. For a node of a fabric the end has "node" and no descriptors. In both cases
+ * the end has "umad", the path of the socket of umad/proto.h. If the fabric has ibsim, the end also
+ * has "ibsim" and "sim_host", the values of the environment variables for clients of ibsim.
  *
  * "stop" sends a pidfd of the supervisor with its end. The pidfd becomes readable when all processes of the instance
  * have ended. The end has no descriptor if the kernel gave the daemon no pidfd.
@@ -32,9 +34,12 @@
  * "capture start" sends a stream socket with the first octet of its request (SCM_RIGHTS). With
  * "file", a writer process (os/writer.h) copies from the other end of the socket to that file. The
  * capture then lasts until "capture stop", which answers when the writer has written everything.
- * Without "file" or with "-", the client itself reads the other end, and the capture ends with the
- * connection. "fabric partition load" sends the content of a file as a memory file that file_seal()
- * made, because the instance opens no path for a client; its "file" is a name for messages.
+ * If "file" is missing or "-", the client itself reads the other end, and the capture ends with the
+ * connection.
+ *
+ * "fabric partition load" sends the content of a file as a memory file that file_seal() made. The
+ * reason is that the instance opens no path for a client. The argument "file" is the name of the
+ * file for messages.
  *
  * "reload" answers when the supervisor has read the configuration again, and the instance has made or refused all
  * changes. The requests "reload await", "reload apply" and "reload done" are the supervisor's (cmd/reload.c).
@@ -42,13 +47,13 @@
  * "monitor" sends rows until the client closes the connection. "wait" answers when its condition holds or
  * its time is over.
  *
- * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers only commands that
- * change nothing, send nothing and pass neither packets nor descriptors to the client (enum ctl_effect in ctl/req.h).
- * The end of any other command has "errno" EACCES.
- *
  * The control socket is DIR/NAME.sock, mode 0600, and serves only root and the owner's user (SO_PEERCRED).
  * DIR is the first of these: $UIPOIB_RUNTIME_DIR; PROTO_DIR for root; $XDG_RUNTIME_DIR/uipoib if the user
  * owns $XDG_RUNTIME_DIR; /tmp/uipoib-UID.
+ *
+ * The read-only socket, DIR/NAME.ro, speaks the same protocol and has the same mode. It answers
+ * only commands that change nothing, send nothing, and pass no packets and no descriptors to the
+ * client (enum ctl_effect in ctl/req.h). The end of any other command has "errno" EACCES.
  */
 
 #include <jansson.h>

@@ -24,10 +24,10 @@ struct topo;
 
 struct serve_cfg {
 	/*
-	 * Main function of the daemon, which runs in the child. When it has made the objects of the
-	 * instance, or has failed to make them, the function writes to @ready_fd one octet, the
-	 * exit status, and after it the text of the error, if there is one. Returns the exit status
-	 * of the process.
+	 * Main function of the daemon, which runs in the child. When the function has made the
+	 * objects of the instance, or has failed to make them, it writes one octet to @ready_fd:
+	 * the exit status. If there is a text of the error, it writes the text after this octet.
+	 * Returns the exit status of the process.
 	 */
 	int (*run)(const struct serve_cfg *cfg, int ready_fd);
 	/*
@@ -41,9 +41,10 @@ struct serve_cfg {
 	const struct topo *topo;
 	enum log_level verbosity;
 	/*
-	 * Descriptor of the log; -1 for none. serve_start() gets the descriptor of the log from the supervisor. In
-	 * the daemon, .run gets one end of a socket instead. A thread of the supervisor copies from the other end of
-	 * this socket to the log, because writing may have to wait.
+	 * Descriptor of the log; -1: there is no log. The supervisor passes the descriptor of the
+	 * log itself to serve_start(). In the daemon, .run gets one end of a socket instead. A
+	 * thread of the supervisor copies from the other end to the log. So if the log accepts
+	 * nothing for a while, only this thread waits.
 	 */
 	int log_fd;
 	/* In .run: socket to systemd's journal (os/journal.h), if .log_fd is a stream to the journal; otherwise -1 */

@@ -127,9 +127,10 @@ static bool same_space(const struct inst_host *a, const struct inst_host *b)
 }
 
 /*
- * Tell whether a host of the first helper must stay because interfaces that another helper serves are in the host's
- * namespace. The first helper has made the named namespaces at the start of the instance, and removes the name of a
- * namespace when its host is closed.
+ * Tell whether @h must stay open because of interfaces that another helper serves. The first helper
+ * has made the named namespaces at the start of the instance. When one of its hosts is closed, the
+ * first helper removes the name of the host's namespace. So such a host stays open as long as
+ * another helper serves interfaces in the same namespace.
  */
 static bool name_in_use(const struct inst_host *h)
 {

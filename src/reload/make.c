@@ -118,8 +118,9 @@ static int start_helper(struct make *m)
 	int net = -1, user = -1, status = 0;
 
 	/*
-	 * A host whose namespace was deleted has no descriptor, so try the next host. Such a host is in a named
-	 * namespace, and therefore in no user namespace.
+	 * The instance sends no descriptor of a namespace that was deleted, so try the next host.
+	 * Only a named namespace can be deleted, and a host in a named namespace is in no user
+	 * namespace. So skipping such a host skips no user namespace.
 	 */
 	for (size_t i = 0; i < m->job->was->nifaces && net < 0; i++)
 		status = ask_host(m, m->job->was->iface[i].host, &net, &user);
@@ -163,10 +164,10 @@ static int adopt(struct make *m, struct host *h)
 }
 
 /*
- * Opens the namespace of a host. A namespace with a name may have been deleted and made again, so
- * it is opened by its name, as at the start. If the instance already has the host, a namespace that
- * is configured as pid:N is not opened by the process number. The number may belong to another
- * process by now.
+ * Opens the namespace of a host. A named namespace may have been deleted and made again, so it is
+ * opened by its name, as at the start. For any other host that the instance already has, the new
+ * helper gets the descriptor that the instance has. So a namespace that is configured as pid:N is
+ * not opened by the process number, which may belong to another process by now.
  */
 static int open_host(struct make *m, struct host *h)
 {
@@ -428,8 +429,8 @@ static void note_missing(const struct conf_diff *d, bool *missing, const json_t 
 }
 
 /*
- * The end object of the answer tells whether the instance has made all changes. Before the end object, a row names each
- * interface that the instance could not add.
+ * The answer ends with an end object, which tells whether the instance has made all changes. Before
+ * it, there is one row for each interface that the instance could not add.
  */
 int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
 		  size_t err_len)

@@ -49,11 +49,11 @@ int reload_make(const struct reload_job *job, pid_t *ret_helper, struct proto_cl
  * reload_answer() - Read the part of the instance's answer that has arrived, without waiting
  * @d:		changes that the instance was told to make
  * @missing:	array with an element for each row of @d. An element becomes true if the instance
- *		could not add the interface of its row, although it has removed the interfaces that
- *		the new configuration lacks
+ *		first made other changes, and then could not add the interface of this row
  *
- * Return: 0: the instance has made all changes; -EAGAIN: the end of the answer has not come; an exit status
- * (PROTO_EXIT_*) with a message in @err: nothing is changed, unless a row of @missing is true
+ * Return: 0: the instance has made all changes; -EAGAIN: the end of the answer has not come; an
+ * exit status (PROTO_EXIT_*) with a message in @err: the reload failed, and if no element of
+ * @missing is true, no interface has changed
  */
 int reload_answer(struct proto_client *c, const struct conf_diff *d, bool *missing, char *err,
 		  size_t err_len);

@@ -3,15 +3,18 @@
 #define RELOAD_MSG_H
 
 /*
- * Messages by which the supervisor passes the data of a reload to the main process. Messages are of fixed size, on a
- * SOCK_SEQPACKET socket. Both sides are the same binary, so messages carry no version.
+ * Messages by which the supervisor passes the data of a reload to the main process, on a
+ * SOCK_SEQPACKET socket. All messages have the same size. Both sides are the same binary, so
+ * messages carry no version.
  *
- *	HELPER		one descriptor: the socket of a sealed helper	at most once
- *	HOST		a namespace of that helper, and its files	for each host with an ADD
- *	PARTITIONS	a memory file					for each fabric that has partitions
- *	REMOVE		an interface
- *	ADD		an interface, and its TAP
- *	END		nothing follows
+ *	message		what it passes				how often
+ *	HELPER		the socket of a sealed helper		at most once
+ *	HOST		a namespace that the helper has opened:	for each host that an ADD names
+ *			the descriptors of enum reload_host_fd
+ *	PARTITIONS	a memory file				for each fabric that has partitions
+ *	REMOVE		the name of an interface to remove	for each such interface
+ *	ADD		an interface to add, and its TAP	for each such interface
+ *	END		nothing					once, as the last message
  */
 
 #include "conf/conf.h"

@@ -51,18 +51,22 @@ void reload_set_free(struct reload_set *s);
 /**
  * reload_set_take() - Receive a message
  *
- * Return: 0; 1: the message was the last one; -EAGAIN: no message has arrived; -EPIPE: the other end is closed; -EPROTO:
- * the message is invalid; -errno
+ * Return: 0; 1: the message was the last one; -EAGAIN: no message has arrived; -EPIPE: the other
+ * end is closed; -EPROTO: the message is invalid; -errno
  */
 int reload_set_take(struct reload_set *s, int sock);
 
 /**
  * reload_apply() - Make the changes
  *
- * Return: 0; -errno, with a message in @err. If .missing is false for all interfaces after a failure, no interface has
- * changed. Partitions have not changed either, unless memory ran out at the partitions of a fabric: the fabrics before
- * it then have their new partitions. If .missing is true for an interface, memory or descriptors ran out after the
- * first interface was removed, and all other changes are made.
+ * Return: 0; -errno, with a message in @err. After a failure, .missing of the interfaces in @s->add
+ * tells what has changed:
+ *
+ * - .missing is false for all of them: no interface has changed. Partitions have not changed
+ *   either, with one exception: if memory ran out at the partitions of a fabric, the fabrics before
+ *   it have their new partitions.
+ * - .missing is true for some of them: memory or descriptors ran out while these interfaces were
+ *   added. All other changes are made.
  */
 int reload_apply(struct reload_set *s, struct inst *in, ns_t now, char err[INST_ERR_MAX]);
 

@@ -229,8 +229,8 @@ static void adopt(struct reload *r)
 }
 
 /*
- * Tells the instance the outcome. The instance writes the outcome to its log, and sends it to the clients that have asked for
- * the reload. If the instance hangs, the request stays in the socket.
+ * Tells the instance the outcome. The instance writes the outcome to its log, and sends it to the
+ * clients that have asked for the reload. If the instance hangs, the request stays in the socket.
  */
 static void report(const struct reload *r, int status, const char *text, bool changed)
 {

@@ -6,9 +6,9 @@
  * This file reads the configuration again, after SIGHUP and for the command `reload`. The
  * supervisor waits for this command with the request "reload await" on a connection of its own.
  *
- * The supervisor does not block until the instance answers a reload, so a late answer delays no signal. When an
- * answer, however late, reports that the changes are made, the supervisor stores the new configuration as the
- * configuration of the instance.
+ * While the instance makes the changes of a reload, the supervisor handles signals as usual, so a
+ * late answer delays no signal. When an answer, however late, reports that the changes are made,
+ * the supervisor stores the new configuration as the configuration of the instance.
  */
 
 #include "conf/diff.h"
@@ -55,8 +55,8 @@ int reload_fd(const struct reload *r);
 /* reload_serve() - Read the configuration again, or take the instance's answer, because reload_fd() is readable */
 void reload_serve(struct reload *r);
 /*
- * reload_now() - Read the configuration again because of a signal, at once or after the reload that is under way. A message
- * goes to the log of the instance
+ * reload_now() - Read the configuration again because of a signal. If a reload is under way, this
+ * is done after it; otherwise it is done at once. The outcome goes to the log of the instance
  */
 void reload_now(struct reload *r);
 /* reload_reap() - Collect the exit statuses of helpers that have ended, by waitpid() */

@@ -3,8 +3,9 @@
 #define ROUTE_ENGINE_H
 
 /*
- * State of a route computation that routing engines use. A routing engine is a file with one struct sm_engine, and a
- * row in the table of route.c.
+ * The interface between route.c and the routing engines. A routing engine is a file that defines
+ * one struct sm_engine, to which an entry of the array `engines` in route.c points. struct
+ * sm_router is the state of a route computation.
  */
 
 #include "route/route.h"

@@ -24,16 +24,20 @@
  * destinations and links.
  *
  * Where a link or switch is missing, only the destinations that would take this link or switch are distributed over the
- * other links. With LMC, i / (w[0] * ... * w[l - 1]) is added to the number of the link for the i-th LID of a port.
+ * other links. With LMC, a port has several LIDs. For the i-th of these LIDs,
+ * i / (w[0] * ... * w[l - 1]) is added to the number of the link before the modulo.
  *
  * Some pairs of switches have no path that goes up and then down: pairs of topmost switches, and
- * pairs that lost a link. Only management sends packets between such switches. These packets follow
- * the path to one leaf switch, the hub, until they reach a switch that has a path up and then down
- * to the destination. So packets that came down go up again only at the hub and at switches above
- * the hub. A leaf switch can be the hub only if each switch above it has exactly one switch below
- * that leads to the hub. Then no credit loop arises: a packet that goes up from the hub, or from a
- * switch S above the hub, could come back only by the link on which it went up. But no packet
- * leaves by the link on which it has just come.
+ * pairs for which every such path has a missing link. Usually only management sends packets between
+ * such switches. These packets follow the path to one leaf switch, the hub, until they reach a
+ * switch that has a path up and then down to the destination. So packets that came down go up again
+ * only at the hub and at switches above the hub.
+ *
+ * A leaf switch can be the hub only if each switch above it has exactly one switch below that leads
+ * to the hub. Then no credit loop arises. A loop would need a packet that goes up from the hub, or
+ * from a switch above the hub, and comes back down to the same switch. On its way down, this packet
+ * could take only the links on which it went up. But no packet leaves by the link on which it has
+ * just come.
  *
  * If a topology is no fat tree, up-down routing is used instead.
  */
@@ -173,8 +177,8 @@ static void row(struct sm_router *r, uint32_t d)
 }
 
 /*
- * Give each target the port of the slot that the target prefers. If this slot is empty, or leads to another switch
- * than @d, distribute the targets over all ports in @cand.
+ * Give each target on switch @d the port of the slot that the target prefers. If no link in
+ * @cand has this slot, distribute the target over all links in @cand.
  */
 static bool distribute(struct sm_router *r, uint32_t lower, uint32_t d, const uint32_t *cand,
 		       unsigned int n, uint8_t *lft, bool *known)

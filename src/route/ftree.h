@@ -19,8 +19,8 @@ struct ftree {
 	/* number of slots for links upwards that each switch has, empty slots included, [nswitches] */
 	uint32_t *nslots;
 	/*
-	 * for each level, a number for each target: this number modulo the number of slots of a switch of the level
-	 * is the slot that the target prefers at this switch; [.nlevels][targets]
+	 * a number for each level and target, [.nlevels][targets]. At a switch of this level with N
+	 * slots, the target prefers the slot "number modulo N"
 	 */
 	uint32_t *turn;
 	uint8_t *by_switch; /* memory to mark switches, [nswitches] */

@@ -15,7 +15,8 @@
  * - If all channel adapters of a leaf switch are down, the search gives this switch a level above its neighbours,
  *   which is wrong. A switch that is really above its neighbours joins parts of the tree that have no other
  *   connection below its level. So if all neighbours of a switch belong to one such part, the switch is a leaf switch
- *   without adapters. Its level is then reduced by 2, to one below its neighbours (leads_to_one_part()).
+ *   without adapters (leads_to_one_part()). Its level is then reduced by 2, and so is one lower
+ *   than that of its neighbours.
  */
 
 #define NO_LEVEL 0xff

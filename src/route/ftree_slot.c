@@ -8,20 +8,24 @@
 /*
  * DOC: Numbers of links and destinations in a fat tree
  *
- * A family is a set of switches of one level, together with all their parents: the switches of the next level to
- * which they have links. The parents of a family have numbers 0 .. w - 1, so parent p is reached by slots p, p + w,
- * ..., one for each parallel link. A switch that lacks a link of its family has an empty slot.
+ * The parents of a switch are the switches of the next level to which it has links. Switches of one
+ * level that have a common parent belong to one family, as children. All their parents belong to
+ * this family, too. The w parents of a family have the numbers 0 .. w - 1. The links from a child
+ * to parent p have the slots p, p + w, ..., one for each parallel link. If a child lacks a link
+ * that other children of the family have, its slot for this link is empty.
  *
- * The numbers of parents have to correspond from family to family. For example, packets for destination j that go up
- * through parent 2 of their family have to come down through parent 2 of the family of j. Otherwise the links downwards
- * would not have as many destinations each as the links upwards. Corresponding parents are connected by the switches
- * above them. So parents are ordered by the part of the tree to which they belong if the levels below them are taken
- * away, and within one part by GUID.
+ * The numbers of parents have to correspond from family to family. For example, packets for
+ * destination j that go up through parent 2 of their family have to come down through parent 2 of
+ * the family of j. Otherwise the destinations would not be distributed evenly over the links
+ * downwards. Parents of two families correspond if the switches above them connect them. So, if the
+ * levels below the parents are taken away, corresponding parents are in the same remaining part of
+ * the tree. The parents of a family are ordered by these parts, and within one part by GUID.
  *
  * Destinations are numbered leaf switch by leaf switch, and within a leaf switch in the order of
- * its ports. Leaf switches stand in the order of the parts to which they belong if the levels above
- * are taken away: first by the largest parts, last by GUID. The LIDs of switches, which get little
- * traffic, are numbered separately.
+ * its ports. If upper levels are taken away, the tree falls into parts: into smaller ones, the more
+ * levels are taken away. Leaf switches are ordered by the largest parts to which they belong,
+ * within them by the next smaller parts, and so on, and at last by GUID. The LIDs of switches,
+ * which get little traffic, are numbered separately.
  */
 
 struct leaf {

@@ -37,10 +37,11 @@ void sm_router_row(struct sm_router *r, uint32_t from)
  * each search. Many searches reach a switch after the same number of hops, so one look at a link serves many searches.
  */
 struct search {
-	uint64_t front[WORDS]; /* searches that have reached the switch by the last hop */
-	/* searches that reach the switch by the next hop, or have reached it before */
+	/* searches that reached the switch for the first time in their latest hop */
+	uint64_t front[WORDS];
+	/* searches that reach the switch in their next hop, also if they have reached it before */
 	uint64_t next[WORDS];
-	uint64_t seen[WORDS]; /* searches that have reached the switch */
+	uint64_t seen[WORDS]; /* searches that have reached the switch in any hop */
 };
 
 static bool is_empty(const uint64_t bits[WORDS])
@@ -65,8 +66,9 @@ static void hop(const struct route_graph *g, uint32_t n, struct search *v)
 }
 
 /*
- * For each search and each switch that the search has just reached, write @hops into the row of the search. @from:
- * row of the first search. Return: true if a search has reached a switch
+ * For each search and each switch that the search has just reached for the first time, write @hops
+ * into the row of the search. @from: row of the first search. Return: true if there was such a
+ * switch for any search
  */
 static bool arrive(struct sm_router *r, struct search *v, uint32_t from, uint8_t hops)
 {

@@ -9,9 +9,11 @@
  * The routing engine minhop (minimum hops): the routes use every port that leads one hop nearer to
  * the destination.
  *
- * While the SM computes all tables, it asks for the destinations in ascending order. So the ports for a block of
- * BLOCK destinations are found together: one comparison of 64-bit words compares the hops to all of them, one octet
- * for each destination. In most blocks all destinations have the same ports.
+ * While the SM computes all LFTs, it asks for the ports to one destination switch after the other,
+ * in ascending order. So the ports to a block of BLOCK destination switches are found together. The
+ * numbers of hops to the switches of a block are one 64-bit word, with one octet for each switch.
+ * One comparison of two such words serves the whole block. In most blocks, all destination switches
+ * have the same ports.
  */
 
 #define BLOCK 8
@@ -59,8 +61,9 @@ static uint64_t equal(uint64_t a, uint64_t b)
 }
 
 /*
- * For each destination of a block, return the number of hops from a neighbour that is one hop nearer to the
- * destination than the switch. @here: hops from the switch to these destinations
+ * Return a word with an octet for each destination of a block: the number of hops that a neighbour
+ * must have to the destination to be one hop nearer than the switch. @here: hops from the switch to
+ * these destinations
  */
 static uint64_t nearer(const uint8_t *here)
 {

@@ -65,10 +65,12 @@ static bool run_set(uint8_t *lft, bool *known, uint16_t lid, const uint8_t *port
 }
 
 /*
- * Distribute targets [@t .. @end) of one switch over the ports @cand, in turn. The LID of the switch decides the first
- * port: the LID is multiplied by the golden ratio, and the fraction of the product selects the port in @cand. So
- * switches that have the same candidates begin at different ports, even if their LIDs are at equal distances. The
- * choice depends on nothing else, so a change of the candidates for one switch moves no packets to other switches.
+ * Distribute targets [@t .. @end), which are all on one switch D, over the ports @cand, in turn.
+ * The LID of D (@lid) decides the first port: the LID is multiplied by the golden ratio, and the
+ * fraction of the product selects the port in @cand. So the targets of two switches with the same
+ * candidates begin at different ports, even if the LIDs of the switches are at equal distances. The
+ * choice depends on nothing else. So if the candidates for D change, packets to other switches keep
+ * their ports.
  *
  * The hosts of a switch mostly have successive LIDs, so that memcpy() can write many entries at once. For this purpose
  * @cand is repeated until it is long enough.

@@ -73,9 +73,9 @@ static void find_down(const struct ways *w, struct sm_router *r, uint32_t d, uin
 }
 
 /*
- * Find the next hop of the switches that have no path downwards. These switches send packets up, to
- * the neighbour with the shortest path. Neighbours above are earlier in the order, so their paths
- * are known already.
+ * Find the lengths of the paths from the switches that have no path downwards. Such a switch sends
+ * packets up, to the neighbour above it with the shortest path. Neighbours above are earlier in the
+ * order, so the lengths of their paths are known already.
  */
 static void find_up(const struct ways *w, const struct sm_router *r, uint8_t *way)
 {
