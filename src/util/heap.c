@@ -21,7 +21,9 @@
  *				malloc() asks the kernel for this many octets more than the
  *				piece needs.
  *	M_TRIM_THRESHOLD	While the free memory at the end of the heap is smaller than
- *				this, free() does not return it to the kernel.
+ *				this, free() does not return it to the kernel. When the piece
+ *				is freed, this memory has about the size of @octets and the
+ *				piece together. So the threshold is higher than this.
  */
 static void heap_extend(size_t octets)
 {
@@ -29,7 +31,7 @@ static void heap_extend(size_t octets)
 	void *volatile piece;
 
 	mallopt(M_MMAP_THRESHOLD, (int)EXPECT_MIN);
-	mallopt(M_TRIM_THRESHOLD, (int)octets);
+	mallopt(M_TRIM_THRESHOLD, (int)(octets + EXPECT_MIN));
 	mallopt(M_TOP_PAD, (int)octets);
 	piece = malloc(EXPECT_MIN / 2);
 	free(piece);
