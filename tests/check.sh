@@ -102,9 +102,9 @@ now() {
 one() { now one_log "$@"; }
 tap() { now tap_log "$@"; }
 
-# pool one_log|tap_log|unit_log NAME CMD...: run programs that other programs do not disturb, $pool_size at a time, and
-# record each of them when it has ended. pool_end waits for all. pooled has the names of the programs that run, and pool_lane the
-# lanes to which these programs belong.
+# pool one_log|tap_log|unit_log NAME CMD...: start CMD in the background. The pool is for programs that do not disturb each other.
+# At most $pool_size of them run at a time. When a program has ended, its result is recorded. pool_end waits for all programs.
+# pooled has the names of the programs that run. pool_lane has the lanes to which these programs belong.
 pooled=() pool_lane=() pool_started=0 pool_size=$jobs
 pool() {
 	local how=$1 name=$2 log=$work/pool.$pool_started
@@ -150,8 +150,8 @@ pool_record() {
 		record "$name" "$work/pool.$i" "$status" "$seconds" "$used"
 	done
 }
-# Ctrl-C does not reach processes in the background. So this function sends SIGTERM to the programs, and waits for the
-# shells that wait for the programs, so that all scripts have cleaned up when this script ends.
+# Ctrl-C does not reach processes in the background, so this function sends SIGTERM to the programs of the pool. Then it waits for
+# the shells that have started the programs. Each of these shells ends after its program, so all scripts have cleaned up by then.
 end_pool() {
 	local p
 	for p in $(jobs -rp); do
@@ -330,16 +330,18 @@ run_guests() {
 
 # run_lanes: run the programs in the queues of these lanes, each lane in the order of its queue:
 #	idle	compilers, lints, and scripts that do little but compile, one after another. They run under SCHED_IDLE, so they get only CPU
-#		time that no other program needs. Last come those that use all processors, because they may be the only programs that are
-#		left.
+#		time that no other program needs. Programs that use all processors come last in this queue, because at the end the other
+#		lanes may be empty.
 #	unit	unit and simulation tests, under SCHED_IDLE, too, as soon as the lane idle has built them
 #	beside	scripts without virtual machines that wait most of the time
 #	system	the other scripts without virtual machines, $system_jobs at a time
 #	busy	scripts with virtual machines, as many at a time as there are processors
 #	waits	scripts with virtual machines that wait most of the time, also as many at a time as there are processors
-# Virtual machines begin when the lane system is empty, for two reasons. The kernel of a virtual machine that gets only a fifth of a
-# processor loses packets of a test by its own time-outs. And while virtual machines run, the hooks of the conformance suite run into
-# their time-outs. When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
+# Virtual machines start only when no script of the lane system is left, for two reasons:
+# - A virtual machine may get only a fifth of a processor beside these scripts. Then time-outs of its kernel expire, and the test
+#   loses packets.
+# - Virtual machines would slow down the hooks of the conformance suite, in the lane system, so that these exceed their time-outs.
+# When the queue of the lane busy is empty, this lane takes scripts from the queue of the lane waits.
 declare -A queue
 run_lanes() {
 	local lane
@@ -481,8 +483,8 @@ step_releases() {
 	done
 }
 
-# Run three attacks of ten minutes each. They run one after another, because the longest round trip during an attack is compared
-# with those of pings without an attack (tests/night/watch.sh).
+# Run three attacks of ten minutes each, one after another. Two attacks must not run at the same time, because each script compares
+# the round trips during its attack with round trips without an attack (tests/night/watch.sh).
 step_hostile() {
 	local t
 	say "attacks on the ASan build, ${HOSTILE_SECONDS:=600} s each"

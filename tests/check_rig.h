@@ -3,10 +3,10 @@
 #define TESTS_CHECK_RIG_H
 
 /*
- * Fabrics for the tests of src/check and src/survey. The links come from a topology file, all
- * cabled ports are Active, LIDs are assigned in the order of the file, and the rig computes the
- * LFTs by a breadth-first search. With rig_finds() a test expects that the checks of the fabric
- * report exactly one finding.
+ * Fabrics for the tests of src/check and src/survey. The links come from a topology file. All
+ * cabled ports are Active. The rig assigns LIDs in the order of the file, and computes the LFTs by
+ * a breadth-first search. rig_finds() tests that the checks of src/check report exactly one
+ * finding.
  */
 
 #include "check.h"

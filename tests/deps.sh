@@ -107,10 +107,10 @@ if [ "$(id -u)" != 0 ]; then
 	echo "Missing packages. As root:  apt-get update && apt-get install -y --no-install-recommends ${missing[*]}" >&2
 	exit 3
 fi
-# These services are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
-# administered otherwise, or answer requests of other machines, so each is masked before it is installed. Maintainer scripts pass over a
-# masked unit. An init other than systemd has no masks, so a policy forbids starting the services while packages are installed, unless
-# this machine has a policy of its own.
+# The services below are for virtual machines and hosts of a lab only. On this machine they would take over interfaces that are
+# administered otherwise, or answer requests of other machines. So each unit is masked before its package is installed; maintainer
+# scripts do not start a masked unit. An init other than systemd has no masks. For such an init, a file policy-rc.d forbids maintainer
+# scripts to start the services. This script makes that file, and removes it at the end, unless this machine has its own policy-rc.d.
 declare -A unit=([network-manager]=NetworkManager [frr]=frr [prometheus]=prometheus [kea-dhcp4-server]=kea-dhcp4-server [kea-dhcp6-server]=kea-dhcp6-server)
 for p in "${missing[@]}"; do
 	if [ -n "${unit[$p]:-}" ] && [ -d /run/systemd/system ]; then

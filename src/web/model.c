@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * Makes the model of the fabrics: first it numbers the nodes and the ends of cables, then it makes
- * a cable from each end, unless the cable was made from its other end already.
+ * This file makes the model of the fabrics. First it numbers the nodes and the ends of cables. Then
+ * it makes a cable from each end, unless it has already made this cable from the other end.
  */
 
 void web_model_free(struct web_model *m)

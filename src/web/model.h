@@ -78,13 +78,13 @@ struct web_model {
 
 /*
  * web_model_build() - Build the model from rows
- * @rows:	array of objects, one for each fabric; the function takes over the reference. In
- *	each object, "fabric" is the name of the fabric, and "rows" are the rows of "fabric map" in
- *	their order. "keep" is an object whose keys are the names of the nodes that must not be
- *	folded
+ * @rows:	array of objects, one for each fabric; the function takes over the reference. Each
+ *	object has three members. "fabric" is the name of the fabric. "rows" are the rows of
+ *	"fabric map" in their order. "keep" is an object whose keys are the names of the nodes that
+ *	must not be folded (layout/layout.h)
  *
- * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM or -EPROTO: after
- * these errors the model is empty
+ * Return: 0; 1: the rows are the same as before, and nothing was done; -ENOMEM or -EPROTO: error,
+ * and the model is empty now
  */
 int web_model_build(struct web_model *m, json_t *rows);
 void web_model_free(struct web_model *m);
@@ -100,16 +100,16 @@ int web_model_load(struct web_model *m, unsigned int fabric, unsigned int from, 
 
 /*
  * web_model_tell() - Push events "links" with the links that have changed since the last such
- * event. A rate counts as changed if it differs by more than an eighth, or if it becomes 0. @r is
- * NULL if no client has got the model yet; then no events are pushed. Return: the number of links
- * that changed
+ * event. A rate counts as changed if it differs from the last rate sent by more than an eighth of
+ * that rate, or if it becomes 0. @r is NULL if no client has got the model yet; then no events are
+ * pushed. Return: the number of links that changed
  */
 size_t web_model_tell(struct web_model *m, struct web_ring *r, long long unix_ms);
 
 /*
  * web_model_snapshot() - Write the members "fabrics", "levels", "nodes" and "links" of a snapshot.
- * The links have the values that the latest events have sent, so that a client can apply the next
- * events to the snapshot
+ * For each link, the snapshot has the values in .told, even if .now has newer values. So a client
+ * can apply the next events to the snapshot
  */
 void web_model_snapshot(const struct web_model *m, FILE *out);
 

@@ -34,8 +34,9 @@ void web_ring_init(struct web_ring *r, uint64_t first);
 void web_ring_fini(struct web_ring *r);
 
 /*
- * web_ring_push() - Add an event; takes @data, which may be NULL if memory ran out. In this case the event has a
- * number but no text, so that each client notices that it has missed an event
+ * web_ring_push() - Add an event. The function takes over the reference to @data. If memory ran
+ * out, @data may be NULL. Then the event has a number but no text, so that each client notices that
+ * it has missed an event
  */
 void web_ring_push(struct web_ring *r, const char *event, json_t *data);
 

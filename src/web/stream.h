@@ -31,8 +31,8 @@ struct web_stream {
  * web_stream_start() - Begin with the event after @since
  * @since:	number of the last event, or of the snapshot, that the client has; NULL: events from now on
  *
- * The client first gets the event "reset", which makes it read a new snapshot, if the ring has
- * dropped events after @since, or if @since is no number of this server.
+ * If the ring has dropped events after @since, or if @since is no number of this server, the client
+ * first gets the event "reset". This event makes the client read a new snapshot.
  */
 void web_stream_start(struct web_stream *s, const struct web_ring *r, const uint64_t *since,
 		      ns_t now);

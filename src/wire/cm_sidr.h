@@ -4,8 +4,8 @@
 
 /*
  * Service ID Resolution (IBTA volume 1, 12.11): the messages SIDR_REQ and SIDR_REP of communication
- * management, and the private data of a SIDR_REP that the draft "IP and ARP over InfiniBand
- * Architecture" (draft-pelissier-ipoib-encaparp-00, 6.2) defines for IBARP.
+ * management. For IBARP, the draft "IP and ARP over InfiniBand Architecture"
+ * (draft-pelissier-ipoib-encaparp-00, 6.2) defines the private data of a SIDR_REP.
  *
  * Both messages are MADs of class 0x07 with the method Send. A SIDR_REP belongs to the SIDR_REQ with the
  * same RequestID.

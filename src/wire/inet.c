@@ -7,8 +7,8 @@
 #include "util/be.h"
 
 /*
- * The sum is computed over words in host order, which RFC 1071 §2(B) allows, and swapped once at
- * the end. 32-bit words are added to 64-bit accumulators, which cannot overflow before 2^32 words.
+ * The sum is computed over words in host order, and its octets are swapped once at the end (RFC
+ * 1071 §2(B)). The sum of the 32-bit words has 64 bits, so it cannot overflow before 2^32 words.
  * The sums that callers pass and get are sums of big-endian values.
  *
  * sum_body() is compiled twice, for the baseline CPU and for AVX2. Without AVX2 the compiler splits

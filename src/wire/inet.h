@@ -16,8 +16,8 @@
 uint32_t inet_sum(uint32_t sum, const void *p, size_t len);
 
 /*
- * inet_sum_pkt() - Add the octets of @p from offset @from, which must lie in hdr[], to the end of the packet. The parts
- * of the packet may have odd lengths.
+ * inet_sum_pkt() - Add the octets of packet @p to a running sum, from offset @from up to the last
+ * octet of the packet. @from must lie in hdr[]. The parts of the packet may have odd lengths.
  */
 uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from);
 

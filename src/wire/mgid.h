@@ -25,9 +25,9 @@ int mgid_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t pkey, uint8_t s
 int mgid_from_ipv6(ib_gid *ret, const uint8_t group[16], uint16_t pkey, uint8_t scope);
 
 /*
- * mgid_3333_from_ipv6() - Map an IPv6 group as in draft-kashyap-ipoib-ipv6-over-ib-00 §4.1: FFxy
- * and 112 more bits become FF1y:3333 and the last 96 of these 112 bits. P_Key and scope of the link
- * are not used. Return: 0; -EINVAL: @group is not a multicast address
+ * mgid_3333_from_ipv6() - Map an IPv6 group as in draft-kashyap-ipoib-ipv6-over-ib-00 §4.1. The
+ * MGID is FF1y:3333, followed by the last 96 bits of the group. y is the scope of the group; P_Key
+ * and scope of the link are not used. Return: 0; -EINVAL: @group is not a multicast address
  */
 #define MGID_SIG_3333 0x3333
 int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
@@ -38,10 +38,14 @@ int mgid_3333_from_ipv6(ib_gid *ret, const uint8_t group[16]);
 int mgid_3333_to_ipv6(uint8_t ret[16], const ib_gid *mgid);
 
 /*
- * mgid_v4mc_from_ipv4() - Map an IPv4 group as in draft-kashyap-ipoib-ipv4-multicast-01 §3.3: FF1y,
- * zeros, the number of the IP subnet in octets 10 and 11 (0: none), and all 32 bits of the IPv4
- * group, or of 255.255.255.255. Return: 0; -EINVAL: @group is neither a multicast address nor
- * 255.255.255.255, or @subnet is not 0 and the scope is not global (§3.1.1).
+ * mgid_v4mc_from_ipv4() - Map an IPv4 group, or the address 255.255.255.255, as in
+ * draft-kashyap-ipoib-ipv4-multicast-01 §3.3. The MGID is FF1y (y is @scope), eight zero octets,
+ * two octets with the number of the IP subnet (0: none), and all 32 bits of @group.
+ *
+ * Return: 0; -EINVAL in one of these cases:
+ * - @group is neither a multicast address nor 255.255.255.255.
+ * - @scope has more than 4 bits.
+ * - @subnet is not 0, although @scope is not global (§3.1.1).
  */
 int mgid_v4mc_from_ipv4(ib_gid *ret, const uint8_t group[4], uint16_t subnet, uint8_t scope);
 /*
@@ -69,9 +73,10 @@ static inline uint16_t mgid_pkey(const ib_gid *mgid)
 /*
  * mgid_to_group() - Find an IP group of an MGID; the reverse of mgid_from_ipv4() and mgid_from_ipv6()
  *
- * Several IP groups map to one MGID, because an MGID lacks some bits of the IP group. Of these groups, @ret gets the
- * IPv4 group (4 octets), or the IPv6 group with @scope and no flags (16 octets).
- * Return: 4 or 6, the version of IP; -EINVAL: no MGID of an IP group with this P_Key and scope
+ * @ret gets an IPv4 group (4 octets) or an IPv6 group (16 octets). Several IPv6 groups map to one
+ * MGID, because the MGID lacks their flags, their scope and 32 more bits. Of these groups, @ret
+ * gets the one that has @scope, no flags, and zeros for the 32 bits.
+ * Return: 4 or 6, the version of IP; -EINVAL: with this P_Key and scope, no group maps to @mgid
  */
 int mgid_to_group(uint8_t ret[16], const ib_gid *mgid, uint16_t pkey, uint8_t scope);
 

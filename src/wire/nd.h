@@ -81,10 +81,10 @@ void nd_opt_lladdr_encode(void *p, uint8_t type, const struct ipoib_lladdr *a);
  * nd_opt_link_info_decode() - Decode the option of draft-kashyap; .lladdr.flags gets the option's
  * capability flags
  *
- * The draft says "Length: 32" and draws 48 bits of padding, which do not fit into 32 octets. So
- * options of 32 octets, and of 40 octets, the next multiple of 8, are accepted. Return: 0;
- * -EBADMSG: the option does not have 32 or 40 octets, or it is neither a source nor a target
- * link-layer address option
+ * The draft says "Length: 32", but with the 48 bits of padding that it draws, the option exceeds 32
+ * octets. The next multiple of 8 is 40. So options of 32 octets and options of 40 octets are
+ * accepted. Return: 0; -EBADMSG: the option has another length, or it is neither a source nor a
+ * target link-layer address option
  */
 int nd_opt_link_info_decode(struct nd_port *ret, const struct nd_opt *o);
 /* nd_opt_link_info_encode() - Write the option of 32 octets, with capability flags 0 */

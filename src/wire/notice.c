@@ -111,8 +111,9 @@ static size_t qps_off(const struct mad_notice *n)
 }
 
 /*
- * Return the mask of valid fields of a notice. A notice of trap 259 contains this mask. In notices of traps 257 and 258
- * the GIDs are 0 if the packet had no GRH.
+ * Return the mask of the valid fields of a notice. A notice of trap 259 contains this mask. In a
+ * notice of trap 257 or 258 all fields are valid, except GIDs that are both 0: the packet had no
+ * GRH.
  */
 static uint16_t valid_fields(const struct mad_notice *n, const struct notice_violation *v)
 {

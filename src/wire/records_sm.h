@@ -3,12 +3,16 @@
 #define WIRE_RECORDS_SM_H
 
 /*
- * SA records of links, SMs, tables of ports and switches, and subscriptions; and the request for several paths at
- * once (IBTA volume 1, 15.2.5). Each bit of a component mask selects one field of the record, in order, reserved
- * fields included.
+ * SA records (IBTA volume 1, 15.2.5) of these subjects:
+ * - links, SMs, switches and subscriptions;
+ * - the tables of ports and switches;
+ * - requests for several paths at once.
  *
- * Decoders return 0, or -EBADMSG if @len is less than the record. Tables are copied in their wire format, for
- * which wire/smp.h has codecs.
+ * The bits of a component mask stand for the fields of the record, in the order of the fields.
+ * Reserved fields have a bit, too.
+ *
+ * Decoders return 0, or -EBADMSG if @len is less than the length of the record. They copy tables in
+ * the wire format; wire/smp.h has the codecs for this format.
  */
 
 #include "wire/records.h"

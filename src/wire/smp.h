@@ -36,8 +36,9 @@ struct smp_dr {
 };
 
 /*
- * smp_hdr_decode() - Decode the common header and the fields of struct smp_dr of an SMP of 256 octets; the LIDs
- * and the paths are decoded only for class 0x81 (directed route). Return: 0; -EBADMSG: wrong length or class
+ * smp_hdr_decode() - Decode an SMP of 256 octets: the common header to @ret, and the fields of
+ * struct smp_dr to @ret_dr. The LIDs and the paths are decoded only for class 0x81 (directed
+ * route). Return: 0; -EBADMSG: @len is less than 256, or the class is not that of SMPs
  */
 int smp_hdr_decode(struct mad_hdr *ret, struct smp_dr *ret_dr, const void *p, size_t len);
 /* smp_encode() - Write a whole SMP; @data has 64 octets, or is NULL for zeros */

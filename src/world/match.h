@@ -40,8 +40,8 @@ struct echo_want {
 };
 bool echo_is(const struct seen *s, const void *want);
 /*
- * echo_reply_to() - Return: the argument with which echo_is() accepts the DUT's reply to a ping of
- * peer @p, in the version of IP that peer_ping() uses. @seq -1 accepts any sequence number
+ * echo_reply_to() - Return: the argument with which echo_is() accepts the DUT's reply to a
+ * peer_ping() from @p. @seq is the sequence number of this ping; -1: any sequence number
  */
 struct echo_want echo_reply_to(const struct world *w, const struct world_peer *p, int seq);
 

@@ -6,7 +6,7 @@
  * A second partition of the DUT's port, for which the DUT makes a second link (profile hld2002).
  * The values of the second link differ from the values of the first link, so that a DUT that uses
  * the wrong values is noticed. The DUT does not see the partition until world_part_set() has put
- * its P_Key into the port's table.
+ * WORLD_PKEY2 into the P_Key table of the DUT's port.
  */
 
 #include "world/world.h"

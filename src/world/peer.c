@@ -212,8 +212,9 @@ static size_t put_part6(uint8_t *buf, struct world *w, const struct world_peer *
 }
 
 /*
- * Write an echo request: an ICMPv6 message if @v6 is true, otherwise an ICMPv4 message. Return: the
- * number of octets of the echo message that fit into the first IP packet
+ * Write an echo request: an ICMPv6 message if @v6 is true, otherwise an ICMPv4 message. Return:
+ * @len if the message fits into one IP packet; otherwise the number of its octets in each fragment
+ * but the last
  */
 static size_t put_echo(uint8_t *icmp, const struct world *w, const struct world_peer *p, bool v6,
 		       size_t len, uint16_t seq)

@@ -44,8 +44,8 @@ void peer_broadcast(struct world *w, const struct world_peer *p, uint16_t type, 
 		    size_t len);
 /*
  * peer_broadcast_as() - Broadcast as peer_broadcast() does, but with the header of
- * draft-pelissier-ipoib-encaparp-00, which is two reserved octets and the ethertype, and with
- * exactly @type as the ethertype
+ * draft-pelissier-ipoib-encaparp-00: two reserved octets and the ethertype. The ethertype is @type,
+ * even if @type is TYPE_ARP. On a link of this draft, peer_broadcast() would write TYPE_IP4 instead
  */
 void peer_broadcast_as(struct world *w, const struct world_peer *p, uint16_t type, const void *data,
 		       size_t len);

@@ -5,12 +5,12 @@
 /*
  * Declarations for the files of the suite's subnet administrator only.
  *
- *	sa.c		distribution of the DUT's requests; requests for paths and services
- *	sa_answer.c	answers, and tables in RMPP segments
- *	sa_group.c	groups: their MGIDs, their table, requests for MCMemberRecord
+ *	sa.c		receives the DUT's requests; answers requests for paths and services
+ *	sa_answer.c	sends answers, and tables in RMPP segments
+ *	sa_group.c	the table of groups; MGIDs; answers to requests for MCMemberRecord
  *	sa_inform.c	subscriptions and Reports
  *
- * In all functions with @s and @q, packet @s has the request @q.
+ * In all functions with @s and @q, packet @s contains the request @q.
  */
 
 #include "world/sa.h"

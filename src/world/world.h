@@ -224,7 +224,8 @@ struct world {
 	uint32_t old_qkey;
 	/*
 	 * entry of the DUT's P_Key table before the last change. Packets with this P_Key may still
-	 * be under way; src/clauses/limited.c decides for how long
+	 * be under way, so the suite accepts them. src/clauses/limited.c ends this: it sets
+	 * .old_pkey to WORLD_PKEY
 	 */
 	uint16_t old_pkey;
 	struct world_subscription sub[WORLD_SUBSCRIPTIONS];

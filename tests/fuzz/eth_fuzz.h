@@ -3,9 +3,9 @@
 #define TESTS_ETH_FUZZ_H
 
 /*
- * An interface of either shape (InfiniBand or Ethernet) over a link that is up, with a fake SA, on
- * virtual time, for fuzzers. Packets that the interface posts or delivers are checked and freed.
- * The fuzzer aborts at the end if a packet has leaked or was not counted.
+ * For fuzzers: an interface of either shape (InfiniBand or Ethernet) over a link that is up, with a
+ * fake SA, on virtual time. Packets that the interface posts or delivers are checked and freed.
+ * ef_end() aborts the fuzzer if a packet has leaked, or if a timer is still set.
  */
 
 #include <errno.h>

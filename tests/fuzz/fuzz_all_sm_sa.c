@@ -2,10 +2,10 @@
 
 /*
  * Requests to an SA whose SM runs a small simulated fabric. The input is a sequence of requests.
- * The target chooses the requester, the requester's trust, the method and the attribute from
- * tables. The target makes the record and the component mask as real clients make them, with GIDs
- * of ports and groups that exist. Then it flips those bits of the record and of the mask that octets
- * of the input select.
+ * For each request, octets of the input select the requester, the method, the attribute, and
+ * whether the request has the right SM_Key. The target makes the record and the component mask as
+ * real clients make them, with GIDs of ports and groups that exist. Then it flips some bits of the
+ * record and of the mask. The input selects these bits.
  */
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any text must be either imported or refused with a message. The import reads back the topology
- * and the configuration that it has made. If it cannot read them back, it returns -EINVAL with a
- * message that begins with "the topology" or "the configuration". A message about the text itself
- * begins with the name of the text's file, and can then quote any words of the text.
+ * and the configuration that it has made. If it cannot read them back, it returns a message that
+ * begins with "the topology" or "the configuration". No text may lead to such a message. A message
+ * about the text itself is allowed. It begins with the name of the text's file, and can then quote
+ * any words of the text.
  */
 #include <assert.h>
 #include <errno.h>

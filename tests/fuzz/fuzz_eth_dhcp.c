@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * DHCP messages from the device and from the link, of the interface itself and of stations (other
- * MACs behind the interface). The input is a sequence of records, each with 8 control octets and
- * then DHCP options. The target itself makes everything that a message has before the options, so
- * that the fuzzer gets past the first checks. The first record chooses the shape of the interface
- * (Ethernet or InfiniBand).
+ * DHCP messages arrive from the device and from the link. They belong to the interface itself or to
+ * stations (other MACs behind the interface). The input is a sequence of records, each with 8
+ * control octets and then DHCP options. The target itself makes everything that a message has
+ * before the options, so that the fuzzer gets past the first checks. The first record chooses the
+ * shape of the interface (Ethernet or InfiniBand).
  *
  * The following must hold: There is no crash and no leak. A message is passed on or counted as
  * dropped. On the link, a client's message has the format of RFC 4390. At the device, a reply has

@@ -2,9 +2,9 @@
 
 /*
  * Packets of any content arrive at both ports of a simulated HCA that has QPs and attachments to
- * multicast groups. Before delivery the target corrects fields, so that the fuzzer gets past the
- * first checks: lengths, CRCs, and headers, which it takes from a good packet. The first octets of
- * the input decide which fields it corrects.
+ * multicast groups. Before delivery the target corrects lengths, CRCs and fields of the headers, so
+ * that the fuzzer gets past the first checks. The first octets of the input decide what the target
+ * corrects.
  *
  * There must be no crash and no leak, and each packet is polled, dispatched as a MAD, or counted
  * under exactly one reason.

@@ -96,8 +96,8 @@ static int on_send(void *ctx, unsigned int id, const void *pkt, size_t len)
 	CHECK(f.open[id] && ibsim_srv_client(f.srv, id, &s));
 	CHECK(!ibsim_pkt_decode(&k, pkt, len));
 	/*
-	 * A response, also one that reports a timeout, must go to the client that sent the request.
-	 * The upper 16 bits of a request's TID are the client's number.
+	 * A packet that reports a timeout must go to the client that sent the request. The upper 16
+	 * bits of the request's TID are this client's number.
 	 */
 	if (k.status == IBSIM_STATUS_TIMEOUT)
 		CHECK(mad_tid(k.mad) >> 48 == id);
