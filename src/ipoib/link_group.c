@@ -7,9 +7,9 @@
 /*
  * This file determines which broadcast group the link has. With IPOIB_GROUP_MAP the group is always
  * known. With IPOIB_GROUP_SIDR (draft-pelissier-ipoib-encaparp-00 §6.2) a SIDR server has to be
- * asked for the group, before the first join and after each restart of the SA client. Until SIDR's
- * new answer arrives, the old answer stays in use, and the SA's answer to a new join is stored for
- * the comparison with SIDR's new values.
+ * asked for the group, before the first join and after each restart of the SA client. A joined link
+ * keeps its group and its values until SIDR answers. If the SA grants a new join in the meantime,
+ * the granted record is stored, and compared with SIDR's answer when that arrives.
  */
 
 static bool by_sidr(const struct ipoib_link *l)

@@ -122,8 +122,8 @@ static void say_refused(struct ipoib_link *l, const char *status, const char *wh
 }
 
 /*
- * Logs the reason for which the join failed, once all details of the reason are known. The first
- * line is a warning; while the join continues to fail, further lines are debug messages.
+ * Logs the link's reason after a failed join. Callers complete the reason first. The first line is
+ * a warning. While joins continue to fail with the same status, further lines are debug messages.
  */
 static void log_refused(struct ipoib_link *l)
 {
@@ -167,8 +167,8 @@ static void diagnosed(struct sac_group_query *q, int status, const struct ib_mcm
 }
 
 /*
- * Leaves all groups, because the membership of the broadcast group was lost. The SA client keeps the reference to the
- * broadcast group, so the SA client continues to ask for the membership.
+ * Leaves all other groups, because the membership of the broadcast group was lost. The SA client
+ * continues to ask for the membership, because the link keeps its reference to the broadcast group.
  */
 static void bcast_lost(struct ipoib_link *l, ns_t now)
 {

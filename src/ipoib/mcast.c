@@ -243,8 +243,8 @@ void ipoib_mcasts_sweep(struct ipoib_link *l, ns_t now)
 }
 
 /*
- * Gives the entry of the broadcast group the IP address of the group that the profile maps to the
- * broadcast group, or 255.255.255.255 if there is no such group.
+ * Sets .proto and .group in the entry of the broadcast group. They name the IP group that the
+ * profile maps to the MGID of the broadcast group, or 255.255.255.255 if there is no such IP group.
  */
 static void name_broadcast(struct ipoib_link *l)
 {
@@ -280,8 +280,9 @@ static void set_mgid(struct ipoib_mcast *m, const ib_gid *mgid)
 }
 
 /*
- * Gives the group @m the MGID to which the link now maps the group. A group that is now mapped to
- * the MGID of the broadcast group shares the table entry of the broadcast group.
+ * Gives the entry @m the MGID to which the link now maps the group. The entry is freed instead if
+ * the group has no such MGID or no receivers. It is also freed if the MGID is that of the broadcast
+ * group, whose entry then takes over the receivers.
  */
 static void remap(struct ipoib_mcast *m)
 {

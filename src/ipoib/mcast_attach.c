@@ -4,11 +4,12 @@
 #include "ipoib/action.h"
 
 /*
- * This file attaches the QP to groups. To receive a group, the QP is attached to the group's MGID with the group's
- * own MLID. Some profiles allow a sender that cannot join a group to use the MLID of another group, the lender
- * (mcast_lent.c). With such a profile the QP is also attached to the group's MGID with the MLID of each possible
- * lender. Other hosts may send by these MLIDs even if this host has joined the group, and an HCA is allowed to compare
- * both the MGID and the DLID of a packet with the attachment.
+ * This file attaches the QP to groups. To receive a group, the QP is attached to the group's MGID
+ * with the group's own MLID. Some profiles allow a sender that cannot join a group to use the MLID
+ * of another group, the lender (mcast_lent.c). With such a profile the QP is also attached to the
+ * group's MGID with the MLID of each possible lender. These attachments are needed even if this
+ * host has joined the group, because other hosts may still send with a lender's MLID. An HCA may
+ * deliver a packet only if both the MGID and the DLID equal those of an attachment.
  */
 
 struct mlids {

@@ -241,8 +241,9 @@ void ipoib_mcast_join_sender(struct ipoib_mcast *m, ns_t now)
 }
 
 /*
- * Tells whether the send-only join was also the question whether the group exists. If it was, a refusal of the join
- * means that the group does not exist
+ * Tells whether a refusal of the send-only join means that the group does not exist. It does if the
+ * SA was not asked before the join, the join creates no group, and no other membership shows that
+ * the group exists.
  */
 static bool so_asked(const struct ipoib_mcast *m)
 {

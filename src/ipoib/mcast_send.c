@@ -4,14 +4,15 @@
 #include "ipoib/action.h"
 
 /*
- * How a multicast packet is sent, in the order of RFC 4391 §10 (some profiles omit the question to
- * the SA in step 2, or the whole step 3):
+ * How a multicast packet is sent, in the order of RFC 4391 §10. Some profiles omit the question to
+ * the SA in step 2. Some omit step 3, and always drop the packet in step 4.
  *
  *	1. The link is FullMember or SendOnlyNonMember of the group: send.
  *	2. The SA says that the group exists: join it as SendOnlyNonMember, send.
  *	3. The scope is wider than link-local and the all-routers group exists: send to the
  *	all-routers group.
- *	4. Otherwise drop, or send to the broadcast group (cfg.absent_to_broadcast).
+ *	4. Otherwise drop. But if the scope is wider than link-local and the all-routers group does
+ *	not exist, cfg.absent_to_broadcast sends the packet to the broadcast group.
  *
  * Profiles with IPOIB_ABSENT_LENT send differently to a group that cannot be joined (mcast_lent.c).
  *

@@ -55,8 +55,8 @@ void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey);
 /* sends the packets that were held back for @n, whose path is now usable */
 void ipoib_neigh_flush(struct ipoib_neigh *n);
 /*
- * ipoib_neigh_learn() - Record that packets without GRH from LID @lid and the QPN of @n come from
- * @n
+ * ipoib_neigh_learn() - Record @lid as a LID of @n. A received packet without GRH then belongs to
+ * @n if its SLID is @lid and its source QPN is the QPN of @n
  * @which:	0: @lid is the DLID of the path; 1: @lid is the SLID of a received packet
  */
 void ipoib_neigh_learn(struct ipoib_neigh *n, unsigned int which, uint16_t lid);

@@ -7,9 +7,9 @@
 #include "text/print.h"
 
 /*
- * A path passes the states NONE -> QUERY -> AH_WAIT -> READY. While the SA is asked again (STALE,
- * REFRESH) the old address handle stays in use, so that no packet is lost when the SM restarts or a
- * path expires.
+ * A path passes the states NONE -> QUERY -> AH_WAIT -> READY. If the SA has to be asked again, the
+ * states are READY -> STALE -> REFRESH -> READY. In STALE and REFRESH the old address handle stays
+ * in use, so that no packet is lost when the SM restarts or a path expires.
  */
 
 static const struct hash_key path_key = { 0x69706f69622d7061ull, 1 };

@@ -92,9 +92,9 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	.idle = NS_SEC(120)
 
 /*
- * Linux leaves a group to which it only sends when the kernel frees the neighbour entry of the
- * group. This happens after two intervals of the kernel's neighbour collector, arp_tbl.gc_interval
- * (30 s).
+ * If Linux only sends to a group, its membership lasts until the kernel frees the neighbour entry
+ * of the group. This happens after two intervals of the kernel's neighbour collector,
+ * arp_tbl.gc_interval (30 s).
  */
 #define LINUX_SENDER_IDLE NS_SEC(60)
 

@@ -81,8 +81,9 @@ struct ipoib_encap {
 	uint8_t look; /* octets from the start of the packet that .read examines, at least .len */
 	void (*write)(uint8_t *p, uint16_t ethertype); /* writes .len octets */
 	/*
-	 * Returns the ethertype of the packet that begins with @p, or -EBADMSG if the packet is too
-	 * short. @len is .look, or the length of the packet if that is less.
+	 * Returns the ethertype of the packet that begins with @p. @len is .look, or the length of
+	 * the packet if that is less. 0: the function does not recognize the packet; -EBADMSG: the
+	 * packet is too short
 	 */
 	int (*read)(const uint8_t *p, size_t len);
 	/* tells whether links of the profile carry packets of this ethertype */

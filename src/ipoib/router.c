@@ -4,9 +4,9 @@
 
 /*
  * A multicast router must receive every group of a link. On Ethernet the router's interface is
- * promiscuous. An IPoIB interface takes three steps instead (RFC 4391 §11). It asks the SA for the
- * list of the link's groups (A), joins each group as NonMember (B), and learns of new groups from
- * traps 66 (C). A NonMember does not keep the group alive.
+ * promiscuous. An IPoIB interface does three things instead (RFC 4391 §11): it asks the SA for the
+ * list of the link's groups, joins each group as NonMember, and learns of new groups from traps 66.
+ * A NonMember does not keep the group alive.
  *
  * The subscription to traps 66 and 67 must be complete before the list is requested. Otherwise the router would miss
  * a group that is created between the list and the subscription. So if the list was requested too early, it is
@@ -168,9 +168,9 @@ void ipoib_router_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now)
 		return;
 	ipoib_mcast_leave_non(m, now);
 	/*
-	 * A Report that the SA repeats may be about an earlier group with this MGID, and may arrive
-	 * after the Report about the creation of the present group. So the list of groups is
-	 * requested again.
+	 * The Report of the deletion may be a repetition, about an earlier group with this MGID. It
+	 * may then arrive after the Report that the present group was created. So the list of
+	 * groups is requested again.
 	 */
 	doubt_list(l, now);
 }

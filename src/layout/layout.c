@@ -17,9 +17,12 @@ int layout_graph_make(struct layout_graph *g, const struct layout *l)
 	if (!g->start || !g->to)
 		return -ENOMEM;
 	/*
-	 * Row n of .to is for the neighbours of node n. Count them in start[n + 2]. After the
-	 * counts are added up, start[n + 1] is where row n begins. While row n is filled, start[n +
-	 * 1] moves to the end of row n, where row n + 1 begins.
+	 * The neighbours of node n are row n of .to, and start[n] will be where row n begins. The
+	 * loops have these tasks:
+	 * 1. Count the neighbours of node n in start[n + 2].
+	 * 2. Add up the counts. Now row n begins at start[n + 1].
+	 * 3. Fill the rows. Each neighbour of node n moves start[n + 1] one place on. At the end,
+	 *    start[n + 1] is the end of row n, where row n + 1 begins.
 	 */
 	fill = g->start + 1;
 	for (size_t k = 0; k < l->nlinks; k++) {

@@ -7,15 +7,20 @@
  *
  * CAs are level 0, switches with CAs level 1, and any other switch is one level above the lowest of
  * its neighbours. So a fat tree looks like a tree, and the switches of a ring that all have CAs
- * stand side by side. In each level the nodes are put into an order in which they stand near their
- * neighbours above and below, so that few cables cross. To find the order, the nodes of a level are
- * sorted by the mean of their neighbours' places, again and again for each level (Sugiyama, Tagawa
- * and Toda 1981). Then the nodes of
- * each level are placed as near below or above their neighbours as the order and a smallest
- * distance allow, by least squares.
+ * stand side by side.
  *
- * The CAs of a switch stand in a block below the switch. In a large fabric, CAs with one cable are folded. A folded
- * CA is not drawn, and its switch shows the number of folded CAs.
+ * In each level the switches are put into an order in which they stand near their neighbours above
+ * and below, so that few cables cross. To find the order, the switches of a level are sorted by the
+ * mean of their neighbours' places. All levels are sorted in this way several times (Sugiyama,
+ * Tagawa and Toda 1981).
+ *
+ * The CAs of a switch stand in a block below the switch. In a large fabric, CAs with one cable are
+ * folded. A folded CA is not drawn, and its switch shows the number of folded CAs.
+ *
+ * A switch of level 1 stands above its block of CAs. The best place of a switch of a higher level
+ * is the mean of its neighbours' places in the level below. The switches of a level keep their
+ * order and a distance of at least LAYOUT_APART. Under these conditions, the sum of the squares of
+ * their distances from their best places is as small as possible.
  *
  * The unit of lengths is the width of a box together with the space beside the box. The same input
  * gives the same picture.

@@ -61,8 +61,9 @@ static void make_blocks(struct layout *l, const struct layout_graph *g, struct b
 }
 
 /*
- * Return the number of columns of a block of @n CAs; @n is not 0. Up to four CAs stand in one row. More CAs stand in
- * four columns or, if this is more, in as many columns as the smallest square for @n CAs has.
+ * Return the number of columns of a block of @n CAs; @n is not 0. Up to four CAs stand in one row,
+ * and up to 16 CAs in four columns. A larger block has as many columns as the smallest square with
+ * room for @n CAs.
  */
 static unsigned int columns_of(unsigned int n)
 {

@@ -31,8 +31,8 @@ void live_close(struct live *l);
 
 /*
  * live_read_fabric() - Read the fabric to which the port is connected
- * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not answer, the fabric
- *	has no members
+ * @sm_key:	SM_Key with which the SA is asked for the members of all groups; if the SA does not
+ *	answer, the members are marked as unknown in the fabric
  *
  * Return: 0, -errno
  */

@@ -5,8 +5,8 @@
 #include "live/live.h"
 
 /*
- * A module that makes requests and takes the answers: a survey or a probe. Its members call the
- * functions of survey/survey.h or of probe/probe.h
+ * A survey or a probe: it makes requests, and takes the answers. The functions below call those of
+ * survey/survey.h or of probe/probe.h
  */
 struct live_asker {
 	void *ctx;

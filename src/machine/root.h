@@ -20,8 +20,9 @@ int root_check_systemd(const char *root);
  * root_cwd() - Find the folder in which CMD starts
  * @share:	absolute paths, NULL-terminated
  *
- * The folder is the caller's folder, or / if the root is not this machine's and neither the root nor a share has that
- * folder. Return: the path, allocated; NULL if the caller's folder cannot be read
+ * The folder is the caller's folder in three cases: @root is NULL, which means this machine's root;
+ * the caller's folder is in a share; or @root has a folder of the same path. In any other case it
+ * is /. Return: the path, allocated; NULL if the caller's folder cannot be read
  */
 char *root_cwd(const char *root, const char *const *share);
 

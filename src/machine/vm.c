@@ -27,8 +27,8 @@
  * DOC: `vm`
  *
  * If the user names an instance, the VM is attached to this instance. Otherwise an instance is
- * started as by `run -- CMD`, from the given file or from a default, and the VM runs in place of
- * CMD.
+ * started as by `run -- CMD`, and the VM runs in place of CMD. The instance has the configuration
+ * in the file that the user gives, or else that of lab.h.
  */
 
 #define INIT "uipoib-vm-init"

@@ -46,8 +46,8 @@ static void loop_run(struct timer *t, ns_t now)
 }
 
 /*
- * Queue a MAD that has arrived inside ops->send. A timer delivers the MAD later, because the MAD
- * can be a response, and the done() of a request must not run inside mad_request().
+ * Queue a MAD that mad_ep_recv() got while ops->send was running. A timer delivers the MAD later.
+ * The MAD can be the response to a request, and done() must not run inside mad_request().
  */
 static int loop_add(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now)
 {

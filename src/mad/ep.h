@@ -6,10 +6,10 @@
  * DOC: MAD endpoints
  *
  * An endpoint is QP0 and QP1 of one port (a CA port, or port 0 of a switch) as management
- * applications see them. Its agents register for classes and methods, send requests that are
- * retried until their response or time-out, and send and receive whole RMPP messages. The owner
- * provides one function that puts 256 octets on the wire, and calls mad_ep_recv() for received
- * MADs. The behaviour is that of Linux's ib_mad and ib_umad.
+ * applications see them. Its agents register for classes and methods. They send requests, which are
+ * repeated until a response comes or the last try times out. They also send and receive whole RMPP
+ * messages. The owner provides one function that puts 256 octets on the wire, and calls
+ * mad_ep_recv() for received MADs. The behaviour is that of Linux's ib_mad and ib_umad.
  *
  * An RMPP message is passed to the agent as a whole: the headers once (56 octets for SA, 36+4 for vendor classes with
  * OUI), then the data of all segments. So an SA table without records has 56 octets. All other MADs have 256 octets.
@@ -95,8 +95,9 @@ void mad_ep_destroy(struct mad_ep *ep);
  * mad_ep_recv() - Deliver a MAD that arrived for this port's agents
  * @mad:	256 octets
  *
- * A response ends the request with the same TID and class and the matching method. Other MADs go to the agent that
- * registered for class, version, OUI and method. MADs that match no request and no agent are counted.
+ * A response ends the request with the same TID and class and the matching method. Other MADs go to
+ * every agent that registered for their class, version, OUI and method. MADs that match no request
+ * and no agent are counted.
  * Return: 0: delivered; -ENOENT: the MAD fits no request and no agent; -EBADMSG: malformed
  */
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);

@@ -11,8 +11,8 @@
  *	rmpp_recv.c	reassembly
  *	addr.c smi.c	addresses; directed routes
  *
- * An object is unlinked before its callback is called, and is not used afterwards, because callbacks may remove
- * agents and requests.
+ * An object is unlinked before its callback is called, and is not used after the callback, because
+ * callbacks may remove agents and requests.
  */
 
 #include "mad/ep.h"
@@ -20,7 +20,7 @@
 #include "wire/rmpp.h"
 #include "wire/sa.h"
 
-/* largest number of MADs that wait because they arrived inside ops->send */
+/* largest number of MADs that wait because mad_ep_recv() got them while ops->send was running */
 #define MAD_LOOP_MAX 1024
 /*
  * largest number of segments that a sender may be ahead of the last ACK that it got from this

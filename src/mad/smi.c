@@ -55,8 +55,9 @@ static enum smi_verdict leave_by_return(struct dr *d, unsigned int ptr, uint8_t 
 }
 
 /*
- * Handle the end of the directed part of a route. If the LID after the directed part is not
- * permissive, a switch forwards the SMP by that LID.
+ * Handle the end of the directed part of a route. @perm tells whether DrDLID of a request, or
+ * DrSLID of a response, is permissive. If so, the route ends at this node. Otherwise a switch
+ * forwards the SMP by that LID.
  */
 static enum smi_verdict dr_end(struct dr *d, unsigned int ptr, bool is_switch, bool perm)
 {

@@ -32,7 +32,10 @@ enum smi_verdict smi_recv(void *mad, bool is_switch, uint8_t in_port, uint8_t np
  */
 bool smi_passes(const void *mad);
 
-/* smi_ends() - Tell whether an SMP of class 0x81 arrives at the node to which it was sent, by the last hop of its directed route */
+/*
+ * smi_ends() - Tell whether a request of class 0x81 arrives at the node to which it was sent, after
+ * at least one hop of a directed route
+ */
 bool smi_ends(const void *mad);
 
 /*

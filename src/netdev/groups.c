@@ -13,9 +13,9 @@
 #include "util/hex.h"
 
 /*
- * /proc/net/igmp has a title line, and then a line for each interface, which begins with the
- * index of the interface. An indented line for each group of the interface follows, which begins
- * with the address as a 32-bit number in host order:
+ * /proc/net/igmp has a title line, and then a line for each interface. The line begins with the
+ * index of the interface. After it come indented lines, one for each group of the interface. Each
+ * of them begins with the group's address as a 32-bit number in host order:
  *
  *	Idx	Device    : Count Querier	Group    Users Timer	Reporter
  *	2	uib0      :     1      V3

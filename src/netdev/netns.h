@@ -133,13 +133,14 @@ int netns_enter_userns(void);
 int netns_enter(int user_fd, int net_fd);
 
 /*
- * netns_spec_lasts() - Tell whether @spec names a file on which namespace @fd is mounted, and which is neither a
- * symbolic link nor in /proc
+ * netns_spec_lasts() - Tell whether the caller may look for @spec again after the namespace @fd is
+ * gone
  *
- * Such a file may disappear, and a file of the same name may appear later with another namespace. A namespace that
- * was given by a process number is not looked for again, because another process may get the number after the
- * process has ended. A symbolic link is refused because it may lead to a process, whose namespace can only be
- * examined with the privilege to trace the process.
+ * The answer is yes if @fd is mounted on the file of @spec itself, outside /proc. Such a file may
+ * disappear, and a file of the same name may appear later with another namespace.
+ * The answer is no for a process number, because another process may get the number after the
+ * process has ended. It is also no for a symbolic link, because the link may lead to a process. The
+ * namespace of a process can only be examined with the privilege to trace the process.
  */
 bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 
@@ -150,11 +151,13 @@ bool netns_spec_lasts(const struct netns_spec *spec, int fd);
 int netns_watch(int *ret_fd);
 
 /**
- * netns_watch_add() - Make @fd readable whenever a file is added or removed in the folder of the file that names a
- * namespace
+ * netns_watch_add() - Watch the folder that contains the file of @spec
+ * @fd:		from netns_watch(); becomes readable when a file is added to the folder or removed
+ *		from it
  *
- * `ip netns add` first makes the file, and then mounts the namespace on it; the descriptor does not report the
- * mount. When @fd was readable, call netns_watch_drain(), then netns_check() for each @spec that was added.
+ * `ip netns add` first makes the file, and then mounts the namespace on it. @fd does not report the
+ * mount. When @fd is readable, call netns_watch_drain(), and then netns_check() for each @spec for
+ * which this function was called.
  * Return: 0 or -errno; -ENOENT: there is no such folder
  */
 int netns_watch_add(int fd, const struct netns_spec *spec);

@@ -263,10 +263,10 @@ struct rtnl_events {
  * rtnl_events_read() - Call @cb for the events that are waiting
  * @cb:		must not close @e->fd
  *
- * If the kernel had to drop events, this function requests a dump of all links over the same socket. Later calls
- * report each link as RTNL_LINK_NEW, and the link's multicast forwarding, for each family, as RTNL_MC_FORWARDING. So
- * the last event about an existing link always has the link's present state. The event that a link was deleted may
- * be lost.
+ * If the kernel had to drop events, this function requests dumps of all links over the same socket.
+ * Later calls report each link as RTNL_LINK_NEW. They report the link's multicast forwarding as
+ * RTNL_MC_FORWARDING, once for IPv4 and once for IPv6. So the last event about an existing link
+ * always has the link's present state. The event that a link was deleted may be lost.
  *
  * One call reads a limited number of messages, or one piece of the dump, 32 KiB at most. If more messages wait, the
  * socket stays readable.
