@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A user without privileges runs a fabric in a user namespace. This only needs /dev/net/tun.
+# A user without privileges runs a fabric in a user namespace. This only needs /dev/net/tun. The script writes files only below
+# $work. It puts another device file over /dev/net/tun, but only in a mount namespace of its own.
 #
 #	user "nobody" (65534)
 #	 +-- user namespace
@@ -9,7 +10,7 @@
 #	       |                        \        /
 #	       |                         Switch3
 #	       |                            |
-#	       +-- h3 10.4.0.3 -------------+          files: only below $work and in its own mount namespace
+#	       +-- h3 10.4.0.3 -------------+
 . "$(dirname "$0")/lib.sh"
 need ping setpriv unshare
 mcast=$TOOLS/mcast
@@ -20,8 +21,8 @@ mkdir -m 700 "$work/user" && chown 65534:65534 "$work/user"
 cp "$UIPOIB" "$(dirname "$UIPOIB")/libuipoib-umad.so" "$mcast" "$work" # copies that any user may execute
 UIPOIB=$work/uipoib
 
-# The words that must precede a command to run it as user nobody, with an XDG_RUNTIME_DIR of its own. Each program in these words
-# executes the next one, so after `"${nobody[@]}" CMD &` the pid of CMD is $!.
+# With these words before it, a command runs as user nobody, with an XDG_RUNTIME_DIR of its own. Each program in these words replaces
+# itself with the next one (exec). So after `"${nobody[@]}" CMD &` the pid of CMD is $!.
 nobody=(unshare --mount --propagation private bash -c '
 	mknod "$1/user/tun" c 10 200 && chmod 666 "$1/user/tun" && mount --bind "$1/user/tun" /dev/net/tun &&
 		rm -f "$1/user/tun" || exit 99

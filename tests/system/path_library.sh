@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# libuipoib-path, the path query of intel-ipoib-linux-hld-2002 (rows H32 and H33 of CONFORMANCE.md). h1 is on two partitions. h2
-# and h3 have addresses that the configuration does not contain, so they have to be resolved.
+# Tests libuipoib-path, the path query of intel-ipoib-linux-hld-2002 (rows H32 and H33 of CONFORMANCE.md). h1 is on two partitions.
+# The instance knows the ports of those addresses that are in its configuration. Further addresses of h2 and h3 are not in it, so the
+# instance has to resolve them.
 . "$(dirname "$0")/lib.sh"
 need ping ip python3
 repo=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
+ *	pcap_check FILE		print a line for each error, and a summary; the exit status is 1 if there is an error
+ *
  * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
- * versions, ICRC and VCRC of every packet. pcap_check shares no code with the program that wrote the file;
- * both CRCs are computed bit by bit from their polynomials. Prints a summary:
+ * versions, ICRC and VCRC of every packet. pcap_check shares no code with the program that wrote the file:
+ * it computes both CRCs bit by bit from their polynomials.
  *
- *	pcap_check FILE		prints a line for each error; the exit status is 1 if there is an error
- *
- * The program also proves that it can fail. In every packet it flips one bit that the CRCs cover,
- * after which the CRCs must differ.
+ * The program also proves that its check of the CRCs can fail. In every packet it flips one bit that
+ * the CRCs cover. The CRCs must then differ from those of the packet.
  */
 
 #include <pcap/pcap.h>

@@ -8,9 +8,11 @@
  *
  * Hundreds of hosts on one machine run this program at the same time, and each of them receives the ARP requests of
  * all others. So only a few addresses are asked at a time, fewer while answers are missing, and an address is asked
- * again after 1, 2, 4, then 8 s. The questions are sent by UDP, because Linux sends all echo replies of ICMP by one
- * socket per processor, whose buffer of some 130 kB all network namespaces share. When a thousand replies wait on a
- * busy machine, the kernel drops those of all other programs.
+ * again after 1, 2, 4, then 8 s.
+ *
+ * The questions are sent by UDP, not as echo requests of ICMP. Linux has one socket per processor for all echo
+ * replies. All network namespaces share this socket's buffer of some 130 kB. When a thousand echo replies wait on a
+ * busy machine, the buffer is full, and the kernel drops the replies to the pings of all other programs.
  */
 
 #include <arpa/inet.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends traffic in both directions all the time, and records the times at which it arrived.
+ * Sends datagrams to the other end all the time, and records the times at which both directions worked.
  *
  *	probe PORT IFNAME LOG IPV4_PEER IPV6_PEER
  *
- * Every 50 ms the program sends a datagram to both addresses of the other end, where the same program runs, and to a group. Each
- * datagram has the numbers of the last datagrams that were received from the other end, for each kind: 4, 6 or m (group). When
- * the other end confirms a new number, both directions have worked, and a line "TIME KIND" with the time of this end's clock is
- * written to LOG. Interfaces may appear and disappear. tests/interop/linux/probe_judge.py reads LOG.
+ * The other end runs the same program. Every 50 ms each program sends one datagram of each of three kinds: to the other end's IPv4
+ * address (kind 4), to its IPv6 address (kind 6), and to a group (kind m). The datagrams have numbers. Each datagram also
+ * confirms, for each kind, the highest number that has arrived from the other end. When the other end confirms a new number of
+ * a kind, both directions have worked. The program then writes a line "TIME KIND" to LOG, with the time of its own clock.
+ *
+ * Interfaces may appear and disappear. tests/interop/linux/probe_judge.py reads LOG.
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = encaparp00 (draft-pelissier-ipoib-encaparp-00), with the lab of examples/: the traffic of the hosts'
-# kernels on such a link, and the packets on the wire. The subnet manager's node answers SIDR. h4 is on the same
-# partition and has the default profile.
+# Tests profile = encaparp00 (draft-pelissier-ipoib-encaparp-00), with the lab of examples/: the traffic of the hosts'
+# kernels on a link of this profile, and the packets on the wire. The subnet manager's node answers SIDR requests. h4 is
+# on the same partition and has the default profile.
 #
 #	h1 encaparp00 --- Switch1 === Switch2 --- h3 encaparp00
 #	h2 encaparp00 --/                  \----- h4 rfc4391

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# profile = v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01), with the lab of examples/: the traffic of the hosts'
-# kernels on such a link, and the packets on the wire. h4 is on the same partition and has the default profile. In the
-# second lab the MTU is 4096, and no host can join the group of 224.0.0.1.
+# Tests profile = v4mc01 (draft-kashyap-ipoib-ipv4-multicast-01), with the lab of examples/: the traffic of the hosts'
+# kernels on a link of this profile, and the packets on the wire. h4 is on the same partition and has the default
+# profile. In a second lab the MTU is 4096, and no host can join the InfiniBand group for 224.0.0.1.
 #
 #	h1 v4mc01 --- Switch1 === Switch2 --- h3 v4mc01
 #	h2 v4mc01 --/                  \----- h4 rfc4391

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# profile = v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00), with the lab of examples/: the traffic of the hosts' kernels
-# on such a link, and the packets on the wire. h4 is on the same partition and has the default profile.
+# Tests profile = v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00), with the lab of examples/: the traffic of the hosts'
+# kernels on a link of this profile, and the packets on the wire. h4 is on the same partition and has the default profile.
 #
 #	h1 v6ib00 --- Switch1 === Switch2 --- h3 v6ib00
 #	h2 v6ib00 --/                  \----- h4 rfc4391

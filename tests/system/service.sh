@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# An instance runs under a service manager. By the protocol of sd_notify(3), `uipoib run` reports that all interfaces are up, or
-# why they are not, that the daemon works, and that the instance ends. With --ready-fd, `uipoib run` reports to the reader of a
-# pipe that all interfaces are up.
+# An instance runs under a service manager. By the protocol of sd_notify(3), `uipoib run` reports
+#	- that all interfaces are up (READY=1), or which interface is missing (STATUS=);
+#	- that the daemon works (WATCHDOG=1);
+#	- that the instance ends (STOPPING=1).
+# With --ready-fd, `uipoib run` reports to the reader of a pipe that all interfaces are up.
 . "$(dirname "$0")/lib.sh"
 need python3 jq ip
 topo_ring 2 1 >"$work/lab.topo"

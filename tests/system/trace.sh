@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# `uipoib trace` shows pings, connections, datagrams, resolution of addresses, paths and groups on their way through a
-# fabric of three switches.
+# `uipoib trace` shows the way of packets through a fabric of three switches: of pings, TCP connections and UDP datagrams,
+# and of the requests that resolve addresses and paths and join groups.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	            \      /
@@ -14,7 +14,8 @@ lab_up
 check "hosts reach each other" eventually 15 no_tentative 2
 
 # traces STATUS PATTERN... -- WORD...: succeeds if `uipoib trace WORD...` ends with STATUS, and its output matches all
-# patterns, one after the other. The host waits 2 s for an answer, so on a busy machine a trace sometimes has to be repeated
+# patterns in this order. A trace fails if its answer takes more than 2 s. This happens on a busy machine, so some checks repeat
+# the trace
 traces() {
 	local status=$1 want=()
 	shift

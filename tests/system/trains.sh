@@ -15,8 +15,8 @@ here=$PWD/tests/system/trains.py
 checker=$TOOLS/pcap_check
 topo_ring 2 3 >"$work/lab.topo"
 
-# flow KIND TO PORT ARG...: run both ends of a flow from h1; fails unless the receiver gets all octets. The function $meddle
-# runs during the flow, and a TCP flow lasts until $meddle has ended.
+# flow KIND TO PORT ARG...: send from h1 to h2's address TO; fails unless h2 receives all octets. During the flow, the function
+# whose name is in $meddle runs. A TCP flow lasts until this function has ended.
 flow() {
 	local kind=$1 to=$2 port=$3 receiver meddler status until=()
 	rm -f "$work/meddled"
@@ -45,8 +45,8 @@ nothing() { :; }
 # filled FILE: succeeds if the capture is so long that it must contain more than 100 packets
 filled() { [ "$(stat -c %s "$1")" -gt 300000 ]; }
 
-# everything: make, three times, a capture, then a fault that loses packets, then a trace. The first capture lasts until it is
-# filled, and so until the flow has begun.
+# everything: three times, make a capture, then let a fault lose packets for 0.1 s, then run a trace. The first capture ends only
+# when it is filled. So the flow has begun before the first fault.
 everything() {
 	local i
 	rm -f "$work"/[123].pcap
@@ -71,9 +71,9 @@ between() { # WHAT VALUE LEAST MOST: succeeds if VALUE is at least LEAST and at 
 	[ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || { echo "$1: $2, expected $3 to $4"; return 1; }
 }
 
-# packets: send 200 super-frames of 40 datagrams, 39 of 1400 octets and one of 77, and compare the counters of the ports on the way.
-# IP and UDP add 28 octets to a datagram. LRH, BTH, DETH, the encapsulation and the ICRC add 36 octets, and packets are padded to
-# words of 4 octets. Some MADs and neighbour messages may be counted, too.
+# packets: send 200 super-frames, and check that the counters of the ports on the way grow by the expected numbers. A super-frame
+# has 40 datagrams: 39 of 1400 octets, and one of 77. IP and UDP add 28 octets to a datagram. LRH, BTH, DETH, the encapsulation and
+# the ICRC add 36 octets, and packets are padded to words of 4 octets. Some MADs and neighbour messages may be counted, too.
 packets() {
 	local n=$((200 * 40)) words=$((200 * (39 * (1400 + 28 + 36) / 4 + (77 + 28 + 36 + 3) / 4))) p
 	counters "$work/before"

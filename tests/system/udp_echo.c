@@ -6,8 +6,8 @@
  *	udp_echo serve PORT			send each datagram back; prints "ready", and runs until a signal ends it
  *	udp_echo ask ADDRESS PORT COUNT MS	send COUNT datagrams, one each MS ms, until SIGINT
  *
- * ask prints "seq=N time=T ms" for each answer and at the end, at most 2 s after the last datagram, the summary of
- * ping(8). Exit status: 0 if there were answers, 1 if there were none, 2 for wrong usage or an error.
+ * ask prints "seq=N time=T ms" for each answer. After the last datagram it waits at most 2 s for missing answers. Then it
+ * prints a summary like that of ping(8). Exit status: 0 if there were answers, 1 if there were none, 2 for wrong usage or an error.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -90,9 +90,9 @@ def main(device, port, ip_port):
         judge(p)
         at = IPOIB + (GRH if p[1] & 3 == 3 else 0)
         qp, psn = p[at - 3:at], int.from_bytes(p[at - 11:at - 8], "big")
-        # The queue pair also sends packets to groups that have no members at this link. These packets are missing on
-        # the link, so PSNs can have gaps, but must not decrease. MADs (QP0 and QP1) all have PSN 0, and the SM can send MADs
-        # at any moment.
+        # A queue pair also sends packets to groups that have no members at this link. These packets are missing on
+        # the link, so PSNs can have gaps, but must not decrease. The SM can send MADs (QP0 and QP1) at any moment. Their PSNs
+        # are not checked, because they are all 0.
         if qp > b"\0\0\1":
             seen["not_behind"] += not 0 < (psn - psns.get(qp, psn - 1) & 0xFFFFFF) < 1 << 23
             psns[qp] = psn

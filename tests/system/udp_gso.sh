@@ -69,8 +69,9 @@ captured() {
 	cat "$work/$1.json"
 	equal "800 0" "$(jq -r '"\(.flow) \(.not_behind)"' "$work/$1.json")"
 }
-# counters: print the numbers of packets and messages that the link has sent, from one reading. sent_by_flow: run the flow, and set
-# $packets and $msgs to the numbers that were sent meanwhile
+# counters: print how many packets, and how many messages, the link has sent. A message is what the link hands to the kernel for one
+# sending: one packet, or several packets with UDP_SEGMENT.
+# sent_by_flow: run the flow, and set $packets and $msgs to the numbers of packets and messages that the link sent meanwhile
 counters() { u -j stats show | jq -r '[.stats[] | select(.layer == "udp") | {(.counter): .value}] | add | "\(.tx_packets) \(.send_msgs)"'; }
 sent_by_flow() {
 	local p m

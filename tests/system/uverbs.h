@@ -3,9 +3,9 @@
 #define TESTS_SYSTEM_UVERBS_H
 
 /*
- * The commands of /dev/infiniband/uverbsN as the kernel takes them (rdma/ib_user_verbs.h), without libibverbs, which
- * would not send wrong commands. Functions that make an object return its handle, and other functions return 0;
- * -errno if the kernel refuses.
+ * The commands of /dev/infiniband/uverbsN as the kernel takes them (rdma/ib_user_verbs.h). The functions do not use
+ * libibverbs, because it would not send wrong commands. If the kernel refuses a command, a function returns -errno.
+ * Otherwise a function that makes an object returns its handle, and other functions return 0 if not stated otherwise.
  */
 
 #include <errno.h>

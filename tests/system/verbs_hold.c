@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * A program with one object of each kind. It prints "ready" when it has the objects, and uses them until the device
- * is removed. Then it prints the error with which its calls fail; its exit status is 0 if the error is EIO. Tests
- * kill the program, and remove its device.
+ * A program with one verbs object of each kind. It prints "ready" when it has the objects, and uses them until the
+ * device is removed. Then it prints the error with which its calls fail; its exit status is 0 if the error is EIO. Some
+ * tests kill the program instead.
  */
 
 #include "system/verbs_rig.h"

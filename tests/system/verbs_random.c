@@ -5,8 +5,8 @@
  *
  * The program ends after SECONDS, but not before it has executed enough commands for its checks, however slow the machine is.
  *
- * The threads use the same objects, because they share one table of handles and keys. At the end the memory around
- * the arena, which is never registered, must be unchanged.
+ * The threads use the same objects, because they share one table of handles and keys. Only 16 pages, the arena, may be
+ * registered. At the end the pages before and after the arena must be unchanged.
  */
 
 #include <pthread.h>
@@ -94,8 +94,8 @@ static int random_words(unsigned int *s)
 		body[i] = rnd(s) % 3 ? rnd(s) % 300 : (uint64_t)rnd(s) << 32 | rnd(s);
 	body[0] = (uintptr_t)arena + rnd(s) % PAGE;
 	/*
-	 * Do not send these commands: with a small wqe_size, POST_SEND and POST_RECV make ib_uverbs
-	 * itself read past the end of a WQE, and the other two open descriptors.
+	 * Do not send these commands. With a small wqe_size, POST_SEND and POST_RECV make ib_uverbs
+	 * itself read past the end of a WQE. Each of the other two commands opens a descriptor.
 	 */
 	if (command == IB_USER_VERBS_CMD_POST_SEND || command == IB_USER_VERBS_CMD_POST_RECV ||
 	    command == IB_USER_VERBS_CMD_GET_CONTEXT ||

@@ -183,8 +183,8 @@ def times(b):
     ms["begin"], begun = b.js("""return [performance.getEntriesByName('first-picture')[0].startTime,
         performance.getEntriesByType('resource').find((e) => e.name.endsWith('/api/snapshot')).responseEnd];""")
     ms["first"] = ms["begin"] - begun
-    # The browser draws some time after the script has requested it. So the script reads the last picture of a row through a
-    # separate canvas, and thereby waits until all pictures of the row are drawn.
+    # The browser draws a picture some time after paint() has requested it. So the script reads a pixel of the last of ten
+    # pictures through a separate canvas, and thereby waits until all ten are drawn.
     for name, code in (("all", "v.fit();"), ("near", "v.fit(); v.zoom(6);")):
         ms[name] = min(b.js("const v = uipoib.view, g = new OffscreenCanvas(1, 1).getContext('2d'); " + code + """ v.paint();
             const at = performance.now();

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# A machine without libibverbs, libibumad and libmicrohttpd builds and runs all of uipoib except for ports of RDMA devices and
-# `uipoib web`, which name the missing library. Without libpcap, `capture decode` names the missing library, too, but a build
-# needs the header of libpcap. Headers and libraries are removed from this script's view of the file system, so that the
+# uipoib builds and runs on a machine without libibverbs, libibumad and libmicrohttpd. Only ports of RDMA devices and `uipoib web`
+# do not work there; a message names the missing package. Without libpcap, `capture decode` fails with such a message, too. But a
+# build needs the header of libpcap. Headers and libraries are removed from this script's view of the file system, so that the
 # Makefile itself finds out which of them exist.
 . "$(dirname "$0")/lib.sh"
 need make jq ping

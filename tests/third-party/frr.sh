@@ -40,8 +40,8 @@ starts() { # PLACE NUMBER NEIGHBOUR: start FRR at PLACE, which is end NUMBER
 	eventually 20 at "$1" sh -c "for d in $daemons; do [ -S /run/frr/\$d.vty ] || exit 1; done" && eventually 20 joined "$1" &&
 		vty "$1" -f "$work/$1.conf"
 }
-# joined PLACE: succeeds if all other daemons of FRR are connected to zebra. A bgpd that is configured earlier does not know the address
-# of the interface yet, and then FRR 8.4.4 never makes the BFD session.
+# joined PLACE: succeeds if all other daemons of FRR are connected to zebra. If bgpd is configured before it is connected to zebra, it does
+# not know the address of the interface yet. FRR 8.4.4 then never makes the BFD session.
 joined() {
 	local d
 	vty "$1" -c "show zebra client summary" >"$work/clients"

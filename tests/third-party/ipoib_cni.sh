@@ -6,9 +6,9 @@
 # check.sh: all
 #
 # NVIDIA's ipoib-cni gives a container its interface by calls of the Go library vishvananda/netlink. A program of ours (child.go) makes the
-# same calls. It reads the mode and the P_Key of ib0, and adds an interface with the same P_Key and with umcast. Then it moves this
-# interface to the container's namespace, gives it its name there, and sets it up. With IPOIB_CNI=FILE the plugin itself is run, too. Debian
-# has no package of the plugin.
+# same calls. It reads the mode and the P_Key of ib0, and adds an interface with this mode and with umcast. The new interface has the P_Key
+# of ib0, or another one that an argument names. The program moves the interface to the container's namespace, renames it there, and sets it
+# up. With IPOIB_CNI=FILE the script also runs the plugin itself. Debian has no package of the plugin.
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM)
 . "$(dirname "$0")/lib.sh"

@@ -7,10 +7,10 @@
 # packages: kea-dhcp4-server kea-dhcp6-server isc-dhcp-client dnsmasq-base systemd
 # check.sh: all
 #
-# Kea's servers run first on h1's TAP, with systemd-networkd in the guest as their client, and then in the guest, with Debian's dhclient
-# on h2's TAP as their client. By RFC 4390 the requests of ib0 have an empty chaddr and a client identifier. Kea's raw sockets read each
-# frame as an Ethernet frame, so a server on ib0 receives no request of a client. With UDP sockets it receives requests that a relay
-# agent, dnsmasq on h1, forwards.
+# Kea's servers run on h1's TAP and on the guest's ib0. The client of a server on the TAP is systemd-networkd in the guest. The client
+# of a server on ib0 is Debian's dhclient on h2's TAP. By RFC 4390 the DHCPv4 requests of ib0 have an empty chaddr and a client identifier.
+# With raw sockets, Kea reads each frame as an Ethernet frame, so a DHCPv4 server on ib0 receives no request of a client. With UDP sockets,
+# it receives requests that a relay agent forwards. The relay agent is dnsmasq on h1.
 #
 #	h1 10.4.0.1 fd04::1 --- Switch1 --- Switch2 --- h2
 #				   |

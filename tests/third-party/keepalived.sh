@@ -5,9 +5,9 @@
 # packages: keepalived
 # check.sh: all
 #
-# Two keepalived processes, one on the guest's ib0 and one on h2's TAP, take turns with a virtual address. With a virtual IPv6
-# address, keepalived 2.2.7 aborts on any InfiniBand interface, because it copies the 20 octets of the interface's address into an
-# array of 8 (issue 2100 of keepalived). Later versions do not have this fault.
+# Two keepalived processes run, one on the guest's ib0 and one on h2's TAP. A virtual address moves from one to the other, and back.
+# With a virtual IPv6 address, keepalived 2.2.7 aborts on any InfiniBand interface. It copies the 20 octets of the interface's
+# link-layer address into an array of 8 octets (issue 2100 of keepalived). Later versions do not have this fault.
 #
 #	h1 10.4.0.1 --- Switch1 --- Switch2 --- h2 10.4.0.2 (keepalived)
 #			   |

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Functions for the scripts of this folder, beyond those of tests/interop/linux/lib.sh. Each script tries a program on the kernel's
-# own ib0 in a virtual machine, with TAP hosts of the lab as the other end, and checks that doc/works-with.md has its results.
+# Functions for the scripts of this folder, in addition to those of tests/interop/linux/lib.sh. Each script tries a program on the
+# kernel's own ib0 in a virtual machine, with TAP hosts of the lab as the other end. The script checks that its results are equal to
+# those in doc/works-with.md.
 # The first lines of each script are read by root.sh, by tests/lint/works_with.sh and by this file:
 #
 #	# works-with: PROGRAM | WHAT	what is tried, whether it works or not: a row of the page; repeatable
-#	# packages: PACKAGE...		Debian's; the version of the first is the program's version, unless the script sets $version
-#	# root: NAME			the root file system of root.sh, if its packages exclude those of other scripts
+#	# packages: PACKAGE...		packages of Debian; the first one has the program's version, unless the script sets $version
+#	# root: NAME			the script's root file system (root.sh), if its packages conflict with those of other scripts
 #	# check.sh: all			`make check-all` runs the script, too
 #
 #	. "$(dirname "$0")/lib.sh"
@@ -22,9 +23,10 @@
 #	vm_stop a
 #	finish
 #
-# If all packages are installed on this machine, and THIRD_PARTY is not "root", the script uses the programs of this machine. Otherwise
-# it uses those of the root file system that root.sh has made. Both the virtual machine and at() of a host have that root, with a file
-# system in memory over it, $work at its path, and an empty /run.
+# If all packages are installed on this machine, and THIRD_PARTY is not "root", the script uses the root file system of this machine.
+# Otherwise it uses the one that root.sh has made. The virtual machine sees this root file system, and so do the programs that at() runs
+# in a host. Both have a file system in memory over it, so that it does not change. Both also have $work at its usual path, and an empty
+# /run.
 script=$(basename "$0")
 script_file=$(realpath "$0")
 . "$(dirname "${BASH_SOURCE[0]}")/../interop/linux/lib.sh"

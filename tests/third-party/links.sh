@@ -10,8 +10,8 @@
 # works-with: ipvlan | an ipvlan above ib0
 # works-with: VLAN | a VLAN above ib0
 #
-# Kinds of the kernel's own interfaces that are made above ib0, or that have ib0 as a port. Several kinds work with Ethernet devices only,
-# and Linux refuses to make them on any InfiniBand device. The script checks Linux's messages.
+# The script makes interfaces of several kinds above ib0, or with ib0 as a port. Some kinds work with Ethernet devices only, and Linux
+# refuses to make them on any InfiniBand device. The script checks Linux's messages.
 #
 #	h1 10.4.0.1 --- Switch1 --- a (VM) 10.4.9.1
 . "$(dirname "$0")/lib.sh"

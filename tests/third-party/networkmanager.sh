@@ -6,8 +6,8 @@
 # packages: network-manager dbus
 # check.sh: all
 #
-# NetworkManager manages ib0, an interface in a partition, which NetworkManager makes and removes itself, and a bond with ib0 as its
-# only port.
+# NetworkManager manages three interfaces: ib0; then an interface in a partition, which it makes and removes itself; then a bond, whose
+# only port is ib0.
 #
 #	h1 10.4.0.1, 10.5.0.1 in another partition --- Switch1 --- a (VM: NetworkManager)
 . "$(dirname "$0")/lib.sh"

@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# root.sh [NAME...]: make the root file systems in which the scripts of this folder find their programs, as root:
-# Debian 12 with the packages that the scripts name. A script names its packages, and its root, by the lines
+# root.sh [NAME...]: make the root file systems (roots) in which the scripts of this folder find their programs: Debian 12 with the
+# packages that the scripts name. Only the user root can run root.sh. A script names its packages, and its root file system, by the lines
 #
 #	# packages: PACKAGE...
-#	# root: NAME		(`all`, if there is no such line; for packages that exclude those of other scripts)
+#	# root: NAME		(for packages that conflict with those of other scripts; without this line, NAME is `all`)
 #	# release: CODENAME	(`bookworm`, if there is no such line)
 #
 # Scripts of tests/interop/linux may have such lines, too. The roots of these scripts are made only if NAME names them.
 #
-# The roots are in build/third-party, or in DIR with KEEP=DIR. A later run uses the roots again, and adds packages that are missing.
-# No service is started while packages are installed. Debian's archive is MIRROR, and its updates of security are SECURITY, by default those from
-# which apt of this machine gets its packages, or else http://deb.debian.org/debian and http://deb.debian.org/debian-security. The
-# exit status is 3 if this user or this machine cannot make such roots, and 4 if the archive does not answer.
+# The roots are in build/third-party, or with KEEP=DIR in DIR. A later run uses the roots again, and adds packages that are missing.
+# No service is started while packages are installed.
+#
+# The variable MIRROR is the address of Debian's archive, and SECURITY is the address of its security updates. By default these are the
+# addresses from which apt of this machine gets its packages. If apt of this machine has no such address, they are
+# http://deb.debian.org/debian and http://deb.debian.org/debian-security.
+#
+# The exit status is 3 if this user or this machine cannot make such roots, and 4 if the archive does not answer.
 set -eu
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$0")/../.."

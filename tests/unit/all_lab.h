@@ -38,8 +38,8 @@ struct lab_host {
 	enum eth_shape shape;
 	/*
 	 * Only for the InfiniBand shape: the interface's own address and the MGID of its broadcast
-	 * group, as the interface reported them last. These fields are zeros before the first
-	 * report, and while the interface does not know the address or MGID.
+	 * group, as the interface reported them last. Both are zeros before the first report. The
+	 * MGID is also zero if the last report had no MGID.
 	 * .told: number of these reports; .told_unknown: number of reports without the MGID
 	 */
 	struct ipoib_lladdr told_own;

@@ -69,8 +69,8 @@ void lab_check_pairs(struct lab *l, struct lab_count *c, const bool *want, uint6
 
 /*
  * lab_check_group() - Let the first three hosts i with want[i] send one packet each to lab_group.
- * Check that each packet arrives once at every other host k on the sender's link with want[k] and
- * member[k], and at no other host
+ * Check that each packet arrives once at every other host k on the sender's link for which want[k]
+ * and member[k] are true. Check that it arrives nowhere else
  */
 void lab_check_group(struct lab *l, struct lab_count *c, const bool *want, const bool *member,
 		     uint64_t seed);

@@ -171,8 +171,8 @@ void test_ca_qkey_with_high_bit_means_the_qps_own(void **state)
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), MCAST_QKEY, b));
 	assert_true(suite_reaches(s, a, ah, ca_qp_num(b), IB_QKEY_CONTROLLED, b));
 	/*
-	 * A QP with another Q_Key cannot send with MCAST_QKEY, even if its owner knows this value:
-	 * because bit 31 of MCAST_QKEY is set, the CA puts the QP's own Q_Key into the packet.
+	 * A QP with another Q_Key cannot send with MCAST_QKEY, even if its owner knows this value.
+	 * Bit 31 of MCAST_QKEY is set, so the CA puts the QP's own Q_Key into the packet.
 	 */
 	assert_false(suite_reaches(s, c, ah, ca_qp_num(b), MCAST_QKEY, b));
 }

@@ -39,8 +39,9 @@ enum dut_flaw {
 	FLAW_GARBLED,
 	FLAW_DIES, /* after its join the DUT sends nothing any more */
 	/*
-	 * no flaw: after its answer to each Set(P_KeyTable), the DUT sends a data packet with the
-	 * former P_Key, as if the answer, which is on VL15, had overtaken this packet
+	 * no flaw: when a Set(P_KeyTable) changes the P_Key after the join, the DUT answers it, and
+	 * then sends a data packet with the former P_Key. This is as if the answer, which is on
+	 * VL15, had overtaken the data packet
 	 */
 	FLAW_OVERTAKEN,
 	FLAW_KEEPS_LIMITED, /* once the SM has set P_Key 0x7fff, the DUT uses no other P_Key */

@@ -3,7 +3,7 @@
 #
 # Functions for stations behind a host's TAP. Scripts source this file after lib.sh. Each station is a network namespace with one interface, e0.
 #
-#	check "s1 behind a bridge" veth_station s1 h1 11 52:54:00:00:00:11		10.4.0.11, fd04::11; h1 has br0
+#	check "s1 behind a bridge" veth_station s1 h1 11 52:54:00:00:00:11		s1 has 10.4.0.11 and fd04::11, and is behind h1's bridge br0
 #	check "s1 has an address" in_ s1 ip addr
 #	qpn uib0@h1 52:54:00:00:00:11
 
