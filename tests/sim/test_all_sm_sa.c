@@ -337,8 +337,9 @@ static void test_nobody_sees_ports_of_other_partitions(void **state)
 	struct sa_client c;
 
 	/*
-	 * The members of the default partition are limited, so no two of them share a P_Key (clause
-	 * I7), and they must not see each other's records.
+	 * All hosts are limited members of the default partition. Two limited members of a
+	 * partition share no P_Key (clause I7). So Hca1 must not see Hca3 and Hca4, with which it
+	 * shares only the default partition.
 	 */
 	sa_rig_init(&r, &(struct sa_rig_cfg){
 				.hosts = 4,

@@ -174,8 +174,9 @@ static void subscribe_often(struct sa_client *c)
 }
 
 /*
- * Two clients do not acknowledge their hundreds of Reports. A third client that acknowledges must
- * get every Report at once. A silent client must get Reports at once as soon as it acknowledges.
+ * Two clients do not acknowledge their hundreds of Reports. A third client, which acknowledges,
+ * must get every Report at once. When one of the silent clients begins to acknowledge, it must get
+ * the Reports of all its subscriptions within a second.
  */
 static void test_I25_hundreds_of_silent_subscriptions_hold_up_nobody(void **state)
 {
@@ -541,8 +542,8 @@ static void test_an_sa_that_goes_leaves_nothing_behind(void **state)
 	sa_client_send(&f.d, MAD_METHOD_SET, SA_ATTR_MCMEMBER_RECORD, LINUX_BROADCAST, wire,
 		       sizeof(wire));
 	/*
-	 * After one run of the fabric the join has arrived at the SA, and a Set of an MFT, which
-	 * this join causes, is pending. Now the SA is destroyed.
+	 * fabric_run() brings the join to the SA. The join causes a Set of an MFT. The SA is
+	 * destroyed before the answer to this Set arrives.
 	 */
 	fabric_run(f.r.f, f.r.now);
 	sa_destroy(f.r.sa);

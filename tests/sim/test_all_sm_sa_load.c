@@ -256,10 +256,10 @@ static void test_others_are_answered_between_slices(void **state)
 }
 
 /*
- * For some seconds one client sends a thousand requests a second and acknowledges no segment. A
- * second client and a third one, which is at the attacker's own port, take turns to ask for a path
- * every 20 ms. The second client also asks for a table every second. The SA must answer all
- * requests of the second and the third client at once.
+ * For some seconds an attacker sends a thousand requests a second, and acknowledges no segment of
+ * the answers. A second client and a third one, which is at the attacker's own port, take turns to
+ * ask for a path every 20 ms. The second client also asks for all NodeRecords every second. The SA
+ * must answer all requests of the second and the third client at once.
  */
 static void attacked(uint8_t method, uint16_t attr, uint64_t mask)
 {

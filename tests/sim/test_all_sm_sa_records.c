@@ -268,9 +268,9 @@ static void test_pkey_tables_are_for_trusted_requests(void **state)
 	assert_int_equal(be16_at(rec.data), 0xffff);
 	assert_int_equal(smps(&f), before); /* the sweep has read this table already */
 	/*
-	 * A request that gives only the LID of a switch gets records of all ports of the switch,
-	 * including port 0. The sweep has not read the tables of ports that lead to no CA, so the
-	 * SA reads them now.
+	 * A request with the LID of a switch, but without a port number, gets records of all ports
+	 * of the switch, including port 0. The sweep has not read the tables of ports that lead to
+	 * no CA, so the SA reads these tables now.
 	 */
 	rec.lid = lid_of(&f, "Switch1/0");
 	ib_pkey_table_rec_encode(wire, &rec);

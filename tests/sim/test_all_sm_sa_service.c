@@ -263,8 +263,8 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		n++;
 	assert_int_equal(n, SA_GROUPS_BURST);
 	/*
-	 * The burst is used up, so the rate limit applies from now on, although the client left
-	 * each group at once. The client repeats a request that the limit has dropped.
+	 * The port has used up its burst of new groups, although it left each group at once. From
+	 * now on the SA drops requests that exceed the rate, and the client repeats them.
 	 */
 	began = f.r.now;
 	for (n = 0; n < 200; n++)

@@ -343,9 +343,10 @@ static bool has_receiver(const struct soak *s, unsigned int sender)
 }
 
 /*
- * Send a packet on each link where the group has no receiver, because in some profiles the first
- * packet of a sender creates the group. A router joins the new group only after the Report about
- * its creation, so the router would miss this first packet.
+ * In some profiles the first packet to a group creates the group. A router joins the new group only
+ * after the Report about its creation, so the router misses this packet. So create the groups
+ * before the check: each host that takes part in the check sends a packet, unless another host on
+ * its link receives the group.
  */
 static void make_groups(struct soak *s)
 {

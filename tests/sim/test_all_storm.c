@@ -2,8 +2,9 @@
 /*
  * The storm of requests after a ClientReregister: a thousand interfaces join their groups again,
  * subscribe again and ask for paths, all at the same time, and the SA is too slow for all of them.
- * The link of the SA lets a burst of at most BURST packets pass in every slot (a time that the test
- * chooses). Packets for which the queue in front of this link has no room are dropped.
+ * The link to the SA carries a burst of at most BURST packets in every slot. A slot is a period
+ * whose length each test chooses. When the queue in front of this link is full, further packets are
+ * dropped.
  */
 #include "unit/all_lab.h"
 

@@ -125,9 +125,10 @@ static uint16_t pseudo(const uint8_t *ip, uint8_t proto, uint32_t len)
 }
 
 /*
- * Returns the slot of an IP packet. The source address contains the number of the packet's flow.
- * Each flow has two destination ports and two destination addresses, which coalescing must treat as
- * separate flows.
+ * Returns the slot of an IP packet: the index in run.ip[host] of the checksum to which the packet
+ * belongs. The source address contains the number of the packet's flow. Each flow has two
+ * destination ports and two destination addresses. Each combination of these has its own slot,
+ * because coalescing must treat the combinations as separate flows.
  */
 static unsigned int slot(const uint8_t *ip)
 {

@@ -540,8 +540,8 @@ static void words_are(const char *port, unsigned int xmit, unsigned int rcv)
 }
 
 /*
- * The ping's request and answer cross two switches, with full and with lazy CRCs, and every port on
- * the way must count the same number of words.
+ * The ping's request and answer cross two switches. Every port on the way must count the same
+ * number of words, with full CRCs and with lazy ones.
  */
 static void test_a_ping_is_266_words_at_every_port(void **state)
 {

@@ -510,8 +510,8 @@ static void rig_init_logging(void)
 }
 
 /*
- * The SA refuses the join of the broadcast group. The SA client and the link together must log one
- * line, which has the reason that the link found.
+ * The SA refuses the join of the broadcast group. The SA client and the link together must log only
+ * one line, and this line must have the reason that the link found.
  */
 static void test_R71_a_refusal_is_logged_once(void **state)
 {

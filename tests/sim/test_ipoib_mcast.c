@@ -240,7 +240,7 @@ static void test_R65_deleted_group_is_absent_again(void **state)
 	assert_int_equal(r.nsent, 1);
 	assert_int_equal(rig_drops(&r, IPOIB_DROP_NO_GROUP), 1);
 	/*
-	 * The Report may be about an earlier group with this MGID, and may have arrived late. So
+	 * The Report may have arrived late: perhaps an earlier group with this MGID was deleted. So
 	 * the host must not assume that its own membership has ended, and must leave the group.
 	 */
 	assert_int_equal(r.s.sa.leaves, leaves + 1);
@@ -409,7 +409,9 @@ static void test_R68_group_with_another_qkey_or_mtu_is_refused(void **state)
 
 /*
  * Bring a router's link up. The link is a NonMember of the group GROUP, which another host has
- * created. @ah_err: the CA's answer to the request for the group's address handle
+ * created.
+ *
+ * @ah_err:	error with which the CA refuses an address handle for the group; 0: it grants one
  */
 static void begin_as_router(int ah_err)
 {
@@ -593,7 +595,8 @@ static int map_with_own_group(ib_gid *ret, const uint8_t group[4], const struct 
 
 /*
  * A profile can map an IP group to the link's broadcast group. A host must be able to receive such
- * an IP group. No profile with the packet format of RFC 4391 has such a map.
+ * an IP group. No real profile with the packet format of RFC 4391 has such a map, so the test makes
+ * one.
  */
 static void test_the_links_own_group_can_be_received_as_an_ip_group(void **state)
 {

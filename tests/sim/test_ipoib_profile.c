@@ -63,8 +63,8 @@ static void test_L4_linux_sender_creates_the_group_without_asking(void **state)
 }
 
 /*
- * The link's broadcast group gets another Q_Key. Other ports are members of GROUP, so the SA still
- * grants the sender's join of GROUP. When these ports have left and the sender's port registers
+ * The broadcast group and GROUP get another Q_Key. While other ports are members of GROUP, the
+ * sender joins the existing group. When these ports have left and the sender's port registers
  * again, the sender's join creates GROUP. So this join must have the new Q_Key.
  */
 static void test_R68_linux_sender_makes_groups_with_changed_parameters(void **state)

@@ -19,8 +19,8 @@ static void test_R50_nothing_goes_to_an_old_lid_after_renumbering(void **state)
 	assert_int_equal(r.nsent, 2);
 
 	/*
-	 * The next SM assigns other LIDs to all ports, including the link's port. So the old LID of
-	 * a path may lead to another node, and no packet may be sent to the old LID.
+	 * The next SM assigns other LIDs to all ports, including the link's port. Another node can
+	 * get the old LID of a path, so the link must send no packet to the old LID.
 	 */
 	p->dlid = 19;
 	r.s.sa.delay = NS_MSEC(5);

@@ -120,8 +120,9 @@ static void test_P18_group_may_be_any(void **state)
 }
 
 /*
- * The administrator has chosen, as the broadcast group, a group to which an IP group maps. The host
- * must be able to receive this IP group before and after it becomes the broadcast group.
+ * The administrator has chosen a broadcast group to which an IP group maps, too. The host must be
+ * able to receive the IP group while SIDR names this broadcast group, and also after SIDR has named
+ * another one.
  */
 static void test_P18_group_may_be_that_of_an_ip_group(void **state)
 {
@@ -434,9 +435,8 @@ static void test_P18_group_that_is_made_anew_does_not_take_the_link_down(void **
 }
 
 /*
- * The link asked SIDR shortly before the SM changed the SL of the broadcast group; the link's other
- * groups get the new SL when they are created. The answer to the join shows the new SL, so the link
- * must ask SIDR once more.
+ * After the link had asked SIDR, the SM changed the SL of the broadcast group. The SA's answer to
+ * the join shows the new SL, so the link must ask SIDR once more.
  */
 static void test_P18_sl_that_the_join_contradicts_is_asked_for_once_more(void **state)
 {

@@ -344,9 +344,9 @@ static void test_M22_a_receiver_that_is_refused_hears_both_other_lids(void **sta
 }
 
 /*
- * An SA can give several groups the same MLID. A receiver's QP is attached to GROUP once for each
- * MLID of GROUP, all-systems and the broadcast group. Here these MLIDs are equal, so the QP must be
- * attached only once.
+ * A receiver's QP is attached to the MGID of GROUP with three MLIDs: with those of GROUP, of
+ * all-systems and of the broadcast group. An SA can give several groups the same MLID. Here the
+ * three MLIDs are equal, so the QP must be attached only once.
  */
 static void test_M22_groups_that_share_a_lid(void **state)
 {

@@ -68,9 +68,8 @@ while True:
         time.sleep(0.001)
 PY
 # probe_under_flood: succeeds if at most two of 50 datagrams of other hosts get no answer, and the median of the round trips is
-# at most 100 ms. On a busy machine the bound of 100 ms is multiplied by the factor by which the run time of a program that only
-# counts exceeds its CPU time. When datagram 50 or a later one is answered, the function waits for as long as the bound, because
-# answers to earlier datagrams may still come.
+# at most 100 ms. On a busy machine the bound of 100 ms is multiplied by the factor that stretch prints. After an answer to
+# datagram 50 or a later one, the function waits for as long as this bound, because answers to earlier datagrams may still come.
 probe_under_flood() {
 	local flood slower after status=0
 	bx h1 python3 "$work/flood.py" >"$work/flood.log" 2>&1

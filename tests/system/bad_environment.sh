@@ -87,8 +87,8 @@ few_files() { # N: run the lab with at most N descriptors in each process
 	bash -c 'ulimit -n "$1" && shift && exec "$@"' - "$1" "$UIPOIB" run -n "$inst" -c "$work/lab.conf" -- true
 }
 check "few descriptors: status 3 names the limit" refuse 3 'Too many open files \(RLIMIT_NOFILE is 17, see ulimit -n\)' few_files 17
-# With `ulimit -f 0` nothing can be written into files. So the helper cannot list the namespaces that it has made in its file, and
-# the log stays empty.
+# With `ulimit -f 0` nothing can be written into files. So the log stays empty, and so does the file in which the helper lists the
+# namespaces that it has made.
 no_files() {
 	sed "s/@h1\]/&\nnetns = be1-$$/" "$work/lab.conf" >"$work/named.conf"
 	bash -c 'ulimit -f 0; exec "$@" >/dev/null 2>"$0"' "$work/no_files" "$UIPOIB" run -v -v -n "$inst" -c "$work/named.conf" -- \

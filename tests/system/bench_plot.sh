@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bench/plot.py draws two recorded reports of the benchmark. One report has bounds for its medians, which hold with a probability
+# bench/plot.py draws two recorded reports of the benchmark. One report has bounds for its medians; these bounds hold with a probability
 # of 90 % (bench/net_report.py). The other report has too few rounds for bounds. The lengths in the picture must agree with the numbers in the reports.
 . "$(dirname "$0")/lib.sh"
 need python3

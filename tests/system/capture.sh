@@ -27,9 +27,9 @@ traffic() {
 	eventually 10 serves h2 5301 && x h1 iperf3 -c 10.4.0.2 -p 5301 -n 8M >"$work/client" # 8 MB, because up to 4 MB may stay in the kernel's buffers unsent
 }
 
-# sent: print the number of packets that the counters of the end ports report as sent. Like the capture, the counters include
-# packets of VL 15. While no subnet manager runs, the only packets of VL 15 are traps, which a port repeats until a manager
-# represses them.
+# sent: print the number of packets that the end ports have sent, by their counters. Both the counters and the capture
+# include packets of VL 15. The function is called only while no subnet manager runs. Then the only packets of VL 15 are
+# traps, which a port repeats until a manager represses them.
 sent() {
 	u -j fabric port show | jq '[.port[] | select(.port | test("^Hca|/0$")) | .counters.xmit_pkts] | add'
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# tshark reads the captures that tests/unit/test_fabric_capture.c writes, as pcap and as pcapng. It shows all headers,
-# right CRCs even if the packets on the link had none, and ports as interfaces.
+# tshark reads the captures that tests/unit/test_fabric_capture.c writes, as pcap and as pcapng. It shows all headers, and
+# it shows ports as interfaces. The CRCs that it shows are right, even if the packets on the link had no CRCs.
 set -u
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)

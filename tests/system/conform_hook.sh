@@ -3,7 +3,7 @@
 #
 # In examples/conform_hook.py, a step that lasts (join, dhcp, router) is ended by its opposite (leave, no-dhcp, no-router). For
 # each step that lasts, the hook stores the pid of the step's process in a file in /tmp, the note. A hook that is killed leaves
-# its note. A later hook must not end another process that has got the pid in this note.
+# its note, and another process can get the pid in this note. A later hook must not end that process.
 . "$(dirname "$0")/lib.sh"
 need python3 ip
 
@@ -52,7 +52,7 @@ check "the note of a router is there before the router" noted_first router
 check "a second leave has nothing to end" refuse 1 '239.1.2.3 is not under way on v0$' hook leave 239.1.2.3
 
 # stranger STEP WHAT TEXT [GROUP]: write TEXT into the note whose name ends with WHAT. PID and START in TEXT become the pid and the
-# start time of a process that the hook did not start. Succeeds if STEP is refused and removes the note, and the process lives on
+# start time of a process that the hook did not start. Succeeds if STEP is refused, the note is removed, and the process lives on
 stranger() {
 	local pid text
 	sleep 300 &

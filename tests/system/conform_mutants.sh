@@ -3,8 +3,8 @@
 # check.sh: all long
 #
 # `uipoib conform` detects each mutant. A mutant is a DUT behind a relay (conform_relay.py), which changes packets so that
-# the DUT seems to violate one clause. The case of this clause FAILs, and if another case FAILs, too, the report names the
-# first FAIL as its cause. Mutants that violate no clause make no case fail.
+# the DUT seems to violate one clause. The case of this clause FAILs. If other cases FAIL, too, the report names the FAIL
+# of this clause's case as their cause. Mutants that violate no clause make no case fail.
 . "$(dirname "$0")/lib.sh"
 . tests/system/conform_rig.bash
 need python3 jq dhclient

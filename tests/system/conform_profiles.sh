@@ -8,8 +8,8 @@
 . tests/system/conform_rig.bash
 need python3 jq dhclient
 
-# The runs wait most of the time, so all of them run at the same time. `begin N CMD...` starts run N, and `judged N` shows its
-# output and returns its status.
+# The runs wait most of the time, so all of them run at the same time. `begin N CMD...` starts run N. `judged N` shows the output
+# of run N and returns the status of this run.
 begin() {
 	local n=$1
 	shift

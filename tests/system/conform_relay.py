@@ -511,8 +511,8 @@ def wrong_qkey(p):
     return p.is_data() and p.data[p.bth + 12:p.bth + 16] == b"\x80\xc0\xf0\xb1"
 
 
-# Changes to packets that are sent to the DUT. Some changes make the DUT's next packets look as if the DUT broke a clause. Other
-# changes remove a packet whose loss the DUT must tolerate.
+# Changes to packets that are sent to the DUT. Each change makes the DUT look as if it broke a clause. For example, a packet that
+# the DUT must ignore is made acceptable, or a packet that the DUT must accept is removed.
 MUTANTS_IN = {
     "any-qkey": edit(wrong_qkey, fix_qkey),
     "any-pkey": edit(lambda p: p.is_data() and p.data[p.bth + 2] == 0x81, fix_pkey),

@@ -109,8 +109,8 @@ check "and is reached" ping_to h1 10.4.2.31
 
 # --- interfaces with dhcp = raw
 
-# With dhcp = raw, messages have Ethernet's form at both ends and on the link. The server's host has no neighbour entry for the
-# client's MAC, so the server cannot send to this MAC, and is configured to answer by broadcast.
+# With dhcp = raw, messages have Ethernet's form at both ends and on the link. The server cannot send to the client's MAC, because
+# the server's host has no neighbour entry for this MAC. So the server is configured to answer by broadcast.
 dev=uib1 client raw '' "$UIPOIB" exec h2
 check "raw: dhclient on h2 gets a lease from another raw end" eventually 20 event raw BOUND
 check "raw: nothing is rewritten there" equal "0 0" "$(counter uib1@h1 dhcp_rx) $(counter uib1@h2 dhcp_tx)"

@@ -3,7 +3,7 @@
 # check.sh: all
 #
 # The helper process changes the kernel's interfaces for the daemon. The daemon continues to work while the helper is
-# busy or hangs; only the host that waits for a setting has to wait.
+# busy or hangs. Only a host whose settings the helper must change has to wait for the helper.
 . "$(dirname "$0")/lib.sh"
 need ping ip
 topo_ring 3 3 >"$work/lab.topo"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all alone
 #
-# 200 hosts on 20 switches come up, and each reaches every other host. This takes less than two minutes of CPU time, because each
-# of the 8 million frames of 39,800 ARP requests may take at most 15 us. On a busy machine hosts repeat requests, so the
-# script computes the bound from the number of frames that came.
+# 200 hosts on 20 switches come up, and each reaches every other host. Each frame may take at most 15 us of CPU time. This is less
+# than two minutes for the 8 million frames of 39,800 ARP requests. On a busy machine hosts repeat requests, so the script
+# computes the bound from the number of frames that came.
 #
 #	h1, h21, .. h181     h2, h22, .. h182           h20, h40, .. h200
 #	        |                    |                         |

@@ -3,13 +3,15 @@
  * Makes another process execute system calls, as an attacker who can execute code in that process could.
  *
  *	inject PID CALL [ARG...]	prints the return value of the call: 0 or more, or -errno
- *	inject PID helper SPEC		sends the helper of daemon PID, by a copy of the daemon's socket, the request to
- *					open namespace SPEC; prints the error in its response
- *	inject PID follow HANDLE	sends the request to open again the namespace that has the helper's number HANDLE
+ *	inject PID helper SPEC		asks the helper of daemon PID to open namespace SPEC
+ *	inject PID follow HANDLE	asks it to open again the namespace that has the helper's number HANDLE
  *	inject PID place HANDLE NUMBER NAME [stable]
- *					sends the request to place spare TAP NUMBER of this namespace as interface
- *					NAME; with the word "stable", the interface gets stable identifiers
- *	inject PID park HANDLE NUMBER	sends the request to move this TAP out of the host again
+ *					asks it to place spare TAP NUMBER of this namespace as interface NAME; with the
+ *					word "stable", the interface gets stable identifiers
+ *	inject PID park HANDLE NUMBER	asks it to move this TAP out of the host again
+ *
+ * The requests to the helper go through a copy of the daemon's socket. The program prints the error
+ * in the helper's response.
  *
  * CALL is a name of the list below. An ARG is a number, or a text that is put into the process' memory.
  */

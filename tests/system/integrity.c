@@ -2,15 +2,16 @@
 /*
  * Sends data that contain hashes, so that the receiver notices changes even if all checksums on the way are right.
  *
- *	integrity udp-recv ADDRESS PORT [GROUP]		receive until SIGTERM; prints "ready", "first", and JSON at the end
+ *	integrity udp-recv ADDRESS PORT [GROUP]		receive until SIGTERM; prints "ready", "first" after the first
+ *							correct datagram, and JSON at the end
  *	integrity udp-send ADDRESS PORT TO COUNT SIZE	send from ADDRESS to TO, without UDP checksums
  *	integrity tcp-recv ADDRESS PORT			accept one connection; prints "ready", and JSON at the end
  *	integrity tcp-send ADDRESS PORT TO OCTETS	send from ADDRESS to TO
  *
- * A UDP datagram consists of its sequence number (8 octets), a hash over this number and the data (8
- * octets), and the data. IPv4 allows UDP without checksum (SO_NO_CHECK), so that only the link's own
- * CRCs protect the datagrams. A TCP stream ends with the hash of all its other octets. PACE in the
- * environment is the time between datagrams in seconds (default: 0.0003).
+ * A UDP datagram consists of its sequence number (8 octets), a hash over this number and the data
+ * (8 octets), and the data. IPv4 allows UDP without checksum. udp-send uses this (SO_NO_CHECK), so
+ * only the link's own CRCs protect the datagrams. A TCP stream ends with the hash of all its other
+ * octets. PACE in the environment is the time between datagrams in seconds (default: 0.0003).
  */
 #include <arpa/inet.h>
 #include <err.h>

@@ -61,8 +61,8 @@ check() {
 	return 1
 }
 
-# delay: if TEST_DELAY=SECONDS is set, pause for a random time of at most SECONDS. A test whose result depends on the time
-# between two checks then fails with this variable, and not only on a busy machine.
+# delay: if TEST_DELAY=SECONDS is set, pause for a random time of at most SECONDS. Without the pauses, a test whose result
+# depends on the time between two checks fails only on a busy machine. With them, it fails on an idle machine, too.
 delay() {
 	[ -z "${TEST_DELAY:-}" ] || sleep "$(awk -v max="$TEST_DELAY" -v seed=$RANDOM 'BEGIN { srand(seed); print rand() * max }')"
 }
@@ -210,7 +210,7 @@ lab_cpu_ns() {
 lab_socket() { echo "/run/uipoib/$inst.sock"; }
 
 # lab_files: print the number of open files of each process of the lab. The connection of a client that has ended stays open
-# for a moment, so the numbers are read until they have been the same three times
+# for a moment, so the numbers are read until three readings in a row show no change
 lab_files() {
 	local now before='' n=0 tries
 	for ((tries = 0; tries < 300 && n < 3; tries++)); do
@@ -441,9 +441,9 @@ reaches6() { ping_to "h$1" "fd04::$2"; }
 # pairs_done N: succeeds when each of N hosts has received answers from all other hosts
 pairs_done() { equal "$1" "$(cat "$work"/left.* | grep -cx all)"; }
 
-# pairs N SECONDS: succeeds if each of the hosts h1 to hN of conf_hosts reaches all other hosts. Each host begins with its
-# neighbour, so that the hosts do not all ping the same host at the same time. SECONDS has the same meaning as for
-# eventually, but is multiplied on a busy machine, because there are N * (N - 1) pings.
+# pairs N SECONDS: succeeds if each of the hosts h1 to hN of conf_hosts reaches all other hosts. Each host begins with the
+# host of the next number, so that the hosts do not all ping the same host at the same time. SECONDS has the same meaning
+# as for eventually. On a busy machine the limit is multiplied by stretch, because there are N * (N - 1) pings.
 pairs() {
 	local n=$1 seconds=$((($2 > patience ? $2 : patience) * $(stretch))) i k pids='' bad=0 list
 	rm -f "$work"/left.*

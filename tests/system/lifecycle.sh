@@ -63,8 +63,8 @@ check "SIGTERM ends it with status 0" wait "$lab_pid"
 check "nothing is left behind" all_gone
 forget
 
-# terminal_up: start the lab in a terminal of its own, whose other end is held by script(1), the process $terminal. With a terminal, SIGHUP
-# ends the instance; tests/system/reload.sh tests SIGHUP without a terminal.
+# terminal_up: start the lab in a terminal of its own. script(1), the process $terminal, holds the other end of the terminal. An instance
+# that has a terminal is ended by SIGHUP. tests/system/reload.sh tests SIGHUP without a terminal.
 terminal_up() {
 	script -qefc "exec '$UIPOIB' run -n '$inst' -c '$work/lab.conf'" /dev/null </dev/null >>"$work/lab.log" 2>&1 &
 	terminal=$!

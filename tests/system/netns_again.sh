@@ -23,7 +23,7 @@ h4_is() { equal "$1" "$(u -j link show dev uib2@h4 | jq -r '.link[0].state')"; }
 up() { is uib0 state UP && is uib1 state UP && h4_is UP; }
 inside() { ip netns exec "$space" "$@"; }
 # settings: print the settings by which peers and users recognize the interfaces: MTU, MAC and addresses. Autoconfigured
-# addresses come from the GUIDs, so they must be the same, too
+# addresses come from the GUIDs, so these addresses must be the same, too
 settings() {
 	inside ip -o link show uib0 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
 	inside ip -o link show uib1 | grep -o 'mtu [0-9]*\|link/ether [0-9a-f:]*'
