@@ -8,16 +8,16 @@
 /*
  * DOC: Port parameters
  *
- * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned
- * (smp_port_info_keep()), with those fields zero for which zero means "no change". A Set is sent only if a
- * field differs, so a sweep over an unchanged subnet writes nothing.
+ * Set(PortInfo) writes every field. So each Set starts from the PortInfo that the port returned. In
+ * this PortInfo, smp_port_info_keep() clears the fields in which 0 means "no change". A Set is sent
+ * only if it would change a field, so a sweep over an unchanged subnet writes nothing.
  *
- * After LFTs, MFTs and P_Keys are written, all ports go from Init to Armed, and then to Active. Only the links between
- * switches that already forward data become Active earlier, before the LFTs are written. A port that receives data
- * while it is Armed becomes Active by itself.
+ * When LFTs, MFTs and P_Keys are written, the ports go from Init to Armed, and then to Active. A
+ * link becomes Active earlier, before the LFTs are written, if both its ends are switches that
+ * already forward data. A port that receives data while it is Armed becomes Active by itself.
  *
- * No data passes a port in Init, so its addresses, MTU, VLs and enforcement can wait. The Set that arms the port
- * writes them too, which saves one or two SMPs for each port of a new subnet.
+ * No data passes a port in Init. So its addresses, MTU, VLs and enforcement are written only by the
+ * Set that arms the port. This saves one or two SMPs for each port of a new subnet.
  */
 
 static bool port_linked(const struct sm_port *p)
@@ -27,10 +27,11 @@ static bool port_linked(const struct sm_port *p)
 }
 
 /*
- * Record which ports have to register again: those that lost their memberships and subscriptions, and those that are
- * new to this SM. They are recorded before any port is configured, because a port may stop answering during the
- * sweep. The next sweep would then not know that the port is new. In the first sweep of a master there is no
- * database, so every port is new.
+ * Record which ports have to register again: those that lost their memberships and subscriptions,
+ * and those that are new to this SM. They are recorded before any port is configured, because a new
+ * port may stop answering during the sweep. The next sweep then finds the port in the database, so
+ * that only the record shows that the port still has to register. In the first sweep of a master
+ * there is no database, so every port is new.
  */
 static void owe_reregister(struct sm *sm)
 {
@@ -156,8 +157,9 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 }
 
 /*
- * Tell whether the present round of a sweep arms and activates @p. The round before the new routes are written handles
- * links between two switches that forward data; the round after the new routes are written handles all links.
+ * Tell whether the present round of a sweep arms and activates @p. A round before the new routes
+ * are written handles a link only if both its ends are switches that already forward data
+ * (sm_link_harmless()). The round after the new routes are written handles all links.
  */
 static bool in_this_round(const struct sm *sm, const struct sm_port *p)
 {

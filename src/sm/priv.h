@@ -47,7 +47,10 @@
 #define SM_SWEEPS_BURST 4
 /* largest number of traps of one port that listeners get in a burst; after the burst, 8 traps per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
-/* time after a sweep in which no trap starts a sweep: a multiple of the sweep's duration, but at most SM_REST_MAX */
+/*
+ * rest after a sweep, during which no trap starts a sweep: SM_REST times the sweep's duration, but
+ * at most SM_REST_MAX
+ */
 #define SM_REST 3
 #define SM_REST_MAX NS_SEC(1)
 /* interval of light sweeps while the link of the SM's own port is down */
@@ -333,8 +336,9 @@ void sm_outside_fini(struct sm *sm);
  */
 uint16_t sm_outside_of(struct sm *sm, const struct sm_port *from);
 /*
- * sm_outside_admit() - Count a node with @nports ports, and tell whether the sweep accepts the node. Nodes
- * that are left out are counted, too, and the log gets one line about them
+ * sm_outside_admit() - Tell whether the sweep accepts a node with @nports ports, and count the
+ * node. Nodes that are left out are counted in .left_out of the sweep. The log gets one line for
+ * each external port whose limit is exceeded, and one line if the limit of the subnet is exceeded
  */
 bool sm_outside_admit(struct sm *sm, const struct sm_port *from, unsigned int nports);
 /*
@@ -423,8 +427,9 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 /* lid.c */
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 /*
- * sm_rereg_owe() - Record that a port has to register again, because its memberships ended without its knowledge. The
- * next sweeps set ClientReregister until the port has acknowledged it
+ * sm_rereg_owe() - Record that a port has to register again, for example because its memberships
+ * ended without its knowledge. The next sweeps set ClientReregister in Sets to the port until the
+ * port has acknowledged it
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 /*

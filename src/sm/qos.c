@@ -6,11 +6,12 @@
 /*
  * DOC: Service levels
  *
- * While all partitions and the SM use SL 0, the SM writes no SLtoVL table, because the tables that ports have at
- * power-up map SL 0 to VL 0. OpenSM without -Q does the same. As soon as a partition or the SM uses another SL, the
- * SM writes SLtoVL tables. These tables distribute the SLs over the operational VLs, so that no SL is mapped to a VL
- * that the link does not have. A CA port has one table, a switch has one for each pair of linked ports. VL
- * arbitration tables are not written.
+ * While all partitions and the SM use SL 0, the SM writes no SLtoVL table, because the tables that
+ * ports have at power-up map SL 0 to VL 0. OpenSM without -Q does the same. As soon as a partition
+ * or the SM uses another SL, the SM writes SLtoVL tables. These tables distribute the SLs over the
+ * operational VLs, so that no SL is mapped to a VL that the link does not have. A CA port has one
+ * table. A switch has one for each pair of an ingress port and an egress port; the SM writes those
+ * of ports with a link, and of port 0 as ingress port. VL arbitration tables are not written.
  */
 
 static bool sls_used(const struct sm *sm)

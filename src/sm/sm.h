@@ -6,16 +6,17 @@
  * DOC: The subnet manager
  *
  * The SM is an ordinary management application at one end port, and works by MADs alone. It
- * discovers the subnet by directed-route SMPs, assigns LIDs, computes and writes LFTs and MFTs,
- * P_Key tables and port parameters, and arms and activates the ports. When something has changed, it sweeps again.
- * Several SMs of a subnet elect one master by SMInfo (the highest priority, then the lowest GUID; IBTA 14.4).
+ * discovers the subnet by directed-route SMPs, and assigns LIDs. It computes and writes LFTs, MFTs,
+ * P_Key tables and port parameters. It also arms and activates the ports. When something has
+ * changed, it sweeps again. Several SMs of a subnet elect one master by SMInfo (the highest
+ * priority, then the lowest GUID; IBTA 14.4).
  *
  * The SA and other modules register as listeners. Listeners are called when this SM becomes master
  * or stops being master, when a new database is published, and when ports and groups appear and
  * disappear.
  *
- * The owner of the port must set the capability bit IsSM (node_set_cap()) before sm_start(), and clear it after
- * sm_destroy().
+ * The owner of the port must set the capability bit IsSM (node_set_cap()) before sm_start(), and
+ * clear it after sm_destroy().
  */
 
 #include "mad/ep.h"
@@ -179,12 +180,12 @@ void sm_kick(struct sm *sm, const char *reason, ns_t now);
 /**
  * sm_set_lid() - Give an end port another LID
  *
- * A sweep writes the LID, and sends ClientReregister to all CAs, because ClientReregister makes the CAs query their
- * paths to the port again.
+ * The next sweep writes the LID. A further sweep then sends ClientReregister to all CAs, so that
+ * the CAs query their paths to the port again.
  *
- * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: not a unicast LID, or not aligned for the
- * port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and is absent;
- * -ENOMEM
+ * Return: 0; -EAGAIN: not master, or no database yet; -EINVAL: not a unicast LID, or not aligned
+ * for the port's LMC; -ENOENT: no such end port; -EEXIST: another port has the LID, or had it and
+ * is absent; -ENOMEM
  */
 int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
 
@@ -192,9 +193,9 @@ int sm_set_lid(struct sm *sm, uint64_t port_guid, uint16_t lid, ns_t now);
  * sm_set_partitions() - Replace the partition table (before sm_start() or at run time)
  * @ps:		the SM becomes its owner
  *
- * At run time, a group of the old table that is not in @ps is deleted (trap 67) as soon as it has no FullMember or
- * SendOnlyFullMember. A sweep rewrites the tables of CA and switch ports, and ends the memberships of ports that have
- * lost the P_Key of the group.
+ * At run time, a group of the old table that is not in @ps is deleted (trap 67) as soon as it has
+ * no FullMember or SendOnlyFullMember. A sweep rewrites the P_Key tables of CA and switch ports. If
+ * a port has lost the P_Key of a group, the sweep ends the membership of the port in this group.
  */
 void sm_set_partitions(struct sm *sm, struct sm_partitions *ps, ns_t now);
 const struct sm_partitions *sm_partitions(const struct sm *sm);

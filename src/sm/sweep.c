@@ -9,16 +9,17 @@
 /*
  * DOC: Sweeps
  *
- * A heavy sweep is a sequence of stages. Each stage queues its SMPs, or feeds that make them (sm/feed.c); when the
- * queue is idle, the stage is over and the next one begins. Discovery fills a new database (sm->next), which is
- * published after the last stage.
+ * A heavy sweep is a sequence of stages. Each stage queues SMPs, or feeds that make SMPs
+ * (sm/feed.c). When the queue is idle, the stage is over and the next one begins. Discovery fills a
+ * new database (sm->next), which is published after the last stage.
  *
- * Nodes that do not answer are left out. Another sweep looks for them after one second, and further sweeps after
- * pauses that double each time. If a trap has come during the sweep, the route to these nodes may be broken while
- * another route exists, so the sweep starts its discovery again.
+ * Nodes that do not answer are left out. Another sweep looks for them after one second, and further
+ * sweeps after pauses that double each time. But if a trap has come during the sweep, the sweep
+ * starts its discovery again: the route to these nodes may be broken while another route exists.
  *
- * A light sweep reads PortStateChange of every switch and the state of the SM's own port. In a quiet subnet there are
- * only light sweeps. If only ports of some switches are known to have changed, a partial sweep follows (sm/partial.c).
+ * A light sweep reads PortStateChange of every switch and the state of the SM's own port. In a
+ * quiet subnet there are only light sweeps. If the SM knows which switches have changed ports, and
+ * knows of no other change, a partial sweep follows (sm/partial.c).
  */
 
 static const char *const stage_name[] = {
@@ -71,8 +72,8 @@ void sm_sweep_suspect(struct sm *sm, uint64_t node_guid, ns_t at)
 }
 
 /*
- * Return the time after a sweep in which traps start no other sweep. This rest limits the share of time that
- * sweeps take, even if traps arrive all the time.
+ * Return the length of the rest that follows a sweep. During the rest, traps start no sweep. So
+ * sweeps take only a limited share of the time, even if traps arrive all the time.
  */
 static ns_t rest(ns_t took)
 {
@@ -339,12 +340,13 @@ static void discover(struct sm *sm, ns_t now)
 }
 
 /*
- * Return the stage after the present one. A partial sweep has no stage ELECT, because it reads no end ports and so
- * finds no other SMs.
+ * Return the stage after the present one. A partial sweep has no stage ELECT, because it reads no
+ * end ports and so finds no other SMs.
  *
- * Packets to a link that is not Active are lost. So a sweep of switches that already forward data makes the links
- * between these switches Active before routes lead over the links. A heavy sweep makes the other links Active in a
- * second round, when their switches have the new tables.
+ * Packets to a link that is not Active are lost. So a link between two switches becomes Active
+ * before routes lead over it, if both switches already forward data. This is done in a round before
+ * the stage ROUTE. A heavy sweep makes the other links Active in a second round, when their
+ * switches have the new tables.
  */
 static enum sm_stage next_stage(const struct sm *sm)
 {

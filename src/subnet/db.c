@@ -151,9 +151,9 @@ int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid)
 }
 
 /*
- * Record that @p lost its link. An SMP to a CA is about the port at which it arrives. So discovery
- * found the CA through one of its ports, and reached each further port only through the link of
- * that port. A further port without a link therefore becomes unknown.
+ * Record that @p lost its link. An SMP to a CA is about the port at which it arrives, so discovery
+ * reads a port of a CA through the link of this port. Without the link the port becomes unknown.
+ * Ports of switches stay known, and so does the port through which discovery found a CA.
  */
 static void port_cut(struct sm_db *db, struct sm_port *p)
 {

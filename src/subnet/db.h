@@ -5,9 +5,11 @@
 /*
  * DOC: The subnet manager's database
  *
- * A database has the results of one sweep and the decisions of the SM: nodes, ports, links, LIDs, P_Keys, forwarding
- * tables. A sweep fills a new database, which replaces the old one when the subnet is programmed, so a reader never
- * sees half a sweep. Pointers into a database are invalid after the next sweep, so callers store GUIDs instead.
+ * A database has the results of one sweep and the decisions of the SM: nodes, ports, links, LIDs,
+ * P_Keys, forwarding tables. A heavy sweep fills a new database. At the end of the sweep, when the
+ * subnet is configured, the new database replaces the old one. So a reader never sees the results
+ * of an unfinished heavy sweep. Pointers into a database are invalid after the next sweep, so
+ * callers store GUIDs instead.
  *
  * Multicast groups outlive sweeps, so the SM keeps them elsewhere (sm/group.h).
  */
@@ -39,8 +41,8 @@ struct sm_tables {
 };
 
 /*
- * Result of the running partial sweep for a link. The routes of the published database were computed without this
- * change. In the database of a heavy sweep, every link is SM_LINK_KEPT
+ * How a link has changed, as the running partial sweep found. The routes of the published database
+ * were computed before the change. In the database of a heavy sweep, every link is SM_LINK_KEPT
  */
 enum sm_link_change {
 	SM_LINK_KEPT,
@@ -264,9 +266,10 @@ static inline bool sm_port_up(const struct sm_port *p)
 }
 
 /*
- * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if the published routes do not use
- * the link. sm_port_peer_now() - Return the port at the other end of the link that the running sweep found; NULL if
- * the link is gone
+ * sm_port_peer_routed() - Return the port at the other end of the link at @p; NULL if there is
+ *	none, or if the published routes do not use the link
+ * sm_port_peer_now() - Return the port at the other end of the link at @p; NULL if there is none,
+ *	or if the running sweep found that the link is gone
  */
 static inline struct sm_port *sm_port_peer_routed(const struct sm_port *p)
 {

@@ -60,9 +60,10 @@ void sm_fdb_put(struct sm_fdb *f);
 void sm_fdb_forget(struct sm_fdb *f);
 
 /*
- * sm_fdb_lft_set() - Set the LFT that the switch should have to @t. Blocks that differ from the previous table then
- * count as not acknowledged
- * @t:	if the previous table is equal, @t is freed and the previous table is returned in its place
+ * sm_fdb_lft_set() - Make @t the LFT that the switch should have. Blocks in which @t differs from
+ * the previous LFT then count as not acknowledged
+ * @t:	if the previous LFT is equal, the function frees @t and returns the previous LFT in its
+ *	place
  *
  * Return: 0, and @f has a reference of its own; -ENOMEM
  */
@@ -104,8 +105,9 @@ bool sm_mft_dirty(const struct sm_mft_block *b, unsigned int pos);
 bool sm_mft_prunable(const struct sm_mft_block *b, unsigned int pos);
 
 /*
- * sm_mft_next() - Get the entries to write to @pos. If @pruned, these are the wanted entries;
- * otherwise they are only those ports of the wanted entries that the switch has already
+ * sm_mft_next() - Get the entries to write to @pos. If @pruned, these are the wanted entries.
+ * Otherwise they only remove ports from the entries of the switch: each entry has those wanted
+ * ports that the switch's entry has already
  */
 void sm_mft_next(const struct sm_mft_block *b, unsigned int pos, bool pruned,
 		 uint16_t ret[SMP_MFT_PER_BLOCK]);

@@ -16,9 +16,9 @@ struct sm_mcmember {
 	uint8_t join_state; /* JoinState bits, MCM_JOIN_* */
 	bool proxy;
 	/*
-	 * Index of the switch to which the member is attached, and port of this switch, which
-	 * subnet/tree.c looked up in the database of sweep .at_sweep. They are stored, because each
-	 * join visits all members.
+	 * .at_switch is the index of the switch to which the member is attached, .at_port is the
+	 * port of this switch. subnet/tree.c looked up both in the database of sweep .at_sweep, and
+	 * stored them because each join visits all members.
 	 */
 	uint8_t at_port;
 	uint32_t at_switch;

@@ -45,8 +45,11 @@ void sm_lid_book_forget(struct sm_lid_book *b);
 /*
  * sm_lid_book_purge() - Remove absent ports if the book has too many of them
  *
- * Absent ports in this sense are not in @db and have no configured LID, and they were behind an external port or have
- * no LID at all. If there are more than @max of them, all of them are removed.
+ * A port counts as absent here if
+ *	- it is not in @db,
+ *	- it has no configured LID and no open Reports (.source.unproven), and
+ *	- it was behind an external port, or has no LID at all.
+ * If more than @max ports are absent in this sense, all of them are removed.
  */
 void sm_lid_book_purge(struct sm_lid_book *b, const struct sm_db *db, uint32_t max);
 void sm_lid_book_fini(struct sm_lid_book *b);

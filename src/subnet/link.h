@@ -26,11 +26,11 @@ void sm_link_measure(struct sm_port *p, uint8_t max_mtu_code);
 /* sm_links_measure() - Measure all links of a database that discovery has filled, and count them in .nlinks */
 void sm_links_measure(struct sm_db *db, uint8_t max_mtu_code);
 /*
- * sm_link_harmless() - Tell whether it does no harm if @p, a port of a switch in a database that is
- * not published yet, becomes Active before the switch has its new tables. This is the case if the
- * old tables are known, and if the published routes use @p only for the link that is there now, or
- * not at all
+ * sm_link_harmless() - Tell whether @p may become Active before its switch has the new tables. This
+ * does no harm if the old tables of the switch are known, and if the published routes use @p only
+ * for its present link, or not at all
  * @db:	published database
+ * @p:	port of a switch, with a link, in the database that the running sweep fills or changes
  */
 bool sm_link_harmless(const struct sm_db *db, const struct sm_port *p);
 /* sm_links_apply() - Apply the recorded changes of the links at a switch */

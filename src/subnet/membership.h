@@ -12,8 +12,8 @@
 #include "subnet/group.h"
 
 /*
- * sm_partition_membership() - Return the membership of @p. If several rules apply to @p, only the
- * rules of the most specific kind count, and of these rules the last rule
+ * sm_partition_membership() - Return the membership of @p. If several rules apply to @p, the last
+ * rule of the most specific kind decides
  */
 enum sm_membership sm_partition_membership(const struct sm_partition *part, const struct sm_port *p,
 					   bool is_self);

@@ -5,7 +5,7 @@
 /*
  * DOC: Limits of the work that one port can cause
  *
- * An SMA repeats a trap at most once per SubnetTimeOut (13.4.9). Each trap of a compliant port
+ * An SMA repeats a trap at most once per SubnetTimeOut (IBTA 13.4.9). Each trap of a compliant port
  * immediately causes a sweep, a log line, and Reports to the subscribers. A port that sends more
  * traps, by fault or by malice, must not affect other ports. So there are limits on the rates of
  * sweeps and of Reports that the traps of one port cause. A sweep above the limit is delayed, never
@@ -15,9 +15,9 @@
  * A source is identified by the LID from which its traps come, not by their content. All LIDs that
  * no port has count as one source.
  *
- * In the same way, the SA limits the groups that a port makes, because each group costs a tree, and
- * traps 66 and 67 to all subscribers. The log lines about the port's refused joins are limited,
- * too.
+ * In the same way, the SA limits the rate at which a port makes groups. For each group, the SM has
+ * to compute a tree, and the SA has to report traps 66 and 67 to all subscribers. The SA also
+ * limits the log lines about refused joins of the port.
  */
 
 #include <stdint.h>

@@ -14,11 +14,12 @@
  * so all paths through a switch continue in the same way. A link of the tree carries packets
  * downwards if receivers are below it, and upwards if receivers are elsewhere. So send-only members
  * can send, and nothing is sent to them. While a group has two or more members, its root changes
- * only when the topology changes, so that a join changes only the branch to the new member.
+ * only after a heavy or partial sweep, so that a join changes only the branch to the new member.
  *
- * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree. Paths lead around such
- * switches. Members at such a switch, or behind such switches only, do not get packets. If these switches divide the
- * other switches into parts, the tree is in the part with most members.
+ * A switch whose MulticastFDBCap is too small for the MLID of the group cannot be in the tree.
+ * Paths lead around such switches. A member does not get packets if it is attached to such a
+ * switch, or if every path to it goes through such switches. If these switches divide the other
+ * switches into parts, the tree is in the part with most members.
  */
 
 #define NOWHERE UINT32_MAX /* index for "no switch", and number for "no part" */
@@ -56,8 +57,8 @@ static uint32_t attached_at(const struct sm_port *p, uint8_t *ret_port)
 }
 
 /*
- * Return the index of the switch to which a member is attached, or NOWHERE. The result is stored in @m and
- * valid while the database of this sweep is in use.
+ * Return the index of the switch to which a member is attached, or NOWHERE. The result is stored in
+ * @m, and is valid until db->sweep changes.
  */
 static uint32_t member_switch(const struct sm_db *db, struct sm_mcmember *m)
 {
@@ -138,9 +139,11 @@ static void members_count(const struct sm_db *db, const struct sm_group *g, uint
 }
 
 /*
- * Return the switch with the least sum of hops to all members. If several switches have this sum, return the one with
- * the lowest GUID. Switches that @part excludes are not considered; NULL: no switch is excluded. @members has the
- * number of members at each switch; @with is memory for a list of the switches with members.
+ * Return the switch with the least sum of hops to all members. If several switches have this sum,
+ * return the one with the lowest GUID.
+ * @members:	number of members at each switch
+ * @part:	NOWHERE for each switch that is not to be considered; NULL: consider all switches
+ * @with:	memory for a list of the switches with members
  */
 static uint32_t root_central(const struct sm_db *db, const uint32_t *members, const uint32_t *part,
 			     uint32_t *with)
@@ -246,8 +249,8 @@ static uint8_t uplink(const struct sm_tree *t, const struct sm_node *n)
 }
 
 /*
- * Add a member and its path to the root. If the member is a receiver, add its port to the port mask
- * of its switch, and count the member on every switch of the path.
+ * Add a member and its path to the root. If the member is a receiver, count it on every switch of
+ * the path. Also add the switch port to which the receiver is attached to the switch's port mask.
  */
 static void tree_add(struct sm_tree *t, struct sm_mcmember *m)
 {

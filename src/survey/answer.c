@@ -22,9 +22,9 @@ static bool same_device(const struct chk_node *n, const struct smp_node_info *i)
 }
 
 /*
- * Record that another node has the GUID of a known node. The link to the other node is not
- * recorded, because the port number in its answer does not refer to the known node, which may have
- * fewer ports.
+ * Record that behind port @by of @from is another node with the GUID of @first, a known node. The
+ * link is not recorded. It would have to lead to a port of @first, but the port number in the
+ * answer is that of the other node, and @first may not have such a port.
  */
 static void twin(struct survey *s, const struct chk_node *first, struct chk_node *from, uint8_t by)
 {
@@ -33,9 +33,9 @@ static void twin(struct survey *s, const struct chk_node *first, struct chk_node
 }
 
 /*
- * Record that a known node is behind a port. If the known node is a CA, this function also sets the other end of the
- * CA's link, because the survey asks for the nodes behind the ports of switches, and of the CA from which it sends,
- * but not of other CAs.
+ * Record that the known node @n is behind port @by of @from. If @n is a CA, this function also sets
+ * the other end of its link. The survey does not ask which nodes are behind the ports of CAs,
+ * except for the CA from which it sends.
  */
 static void known_node(struct survey *s, struct chk_node *n, const struct smp_node_info *i,
 		       struct chk_node *from, uint8_t by)

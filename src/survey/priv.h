@@ -79,8 +79,9 @@ struct survey {
 /* --- requests: ask.c */
 
 /*
- * ask_fill() - Write the request of @o, whose .ask, .node, .port, .step and .blocks are set; sets .attr, .mod and
- * .qpn. Return: false if the request cannot be sent; this does not count as a loss
+ * ask_fill() - Write the request that .ask, .node, .port, .step and .blocks of @o describe, and set
+ * .attr, .mod and .qpn of @o. Return: false if the request cannot be sent; this does not count as a
+ * loss
  */
 bool ask_fill(const struct survey *s, struct open *o, struct survey_mad *ret);
 /* ask_add() - Queue a task. If there is no memory for the task, set .cut of the fabric */

@@ -22,18 +22,22 @@ uint16_t survey_sa_lid(const struct chk_fabric *f);
 void survey_ask_members(uint8_t mad[MAD_LEN], uint64_t sm_key, uint32_t tid);
 
 /**
- * survey_take_members() - Add the members in an answer to the fabric
+ * survey_take_members() - Add to the fabric the members that an answer lists
  * @mad:	the message with the segments of RMPP put together: 56 octets of headers, then records
  *
- * Sets f->members. Return: 0, even if there is no group; -EBADMSG: @mad is no answer to the request of
- * survey_ask_members(); -EACCES: the answer lists groups without members; -EPROTO: the SA refused; -ENOMEM, -ENOSPC
+ * Sets f->members. Return: 0, even if there is no group; -EBADMSG: @mad is no answer to the request
+ * of survey_ask_members(); -EACCES: the answer lists groups without members; -EPROTO: the SA
+ * refused; -ENOMEM, -ENOSPC
  */
 int survey_take_members(struct chk_fabric *f, const void *mad, size_t len);
 
 /* survey_ask_path() - Write a Get(PathRecord) for the path between two LIDs */
 void survey_ask_path(uint8_t mad[MAD_LEN], uint16_t slid, uint16_t dlid, uint32_t tid);
 
-/* survey_take_path() - Add the path in an answer to the fabric. Return: as survey_take_members(), but never -EACCES */
+/*
+ * survey_take_path() - Add to the fabric the path that an answer gives. Return: as
+ * survey_take_members(), but never -EACCES
+ */
 int survey_take_path(struct chk_fabric *f, const void *mad, size_t len);
 
 #endif

@@ -281,8 +281,9 @@ static bool repeat(struct survey *s, struct survey_mad *ret, ns_t now)
 }
 
 /*
- * Compute when the rate limit allows the next request. After a delay, at most one window of
- * requests is sent at once. Return: true, which the caller returns in turn
+ * Compute when the rate limit allows the next request. If the survey has sent more slowly than the
+ * limit allows, it may make up for at most one window of requests. Return: true, which the caller
+ * returns in turn
  */
 static bool paced(struct survey *s, ns_t now)
 {
@@ -334,8 +335,8 @@ ns_t survey_deadline(const struct survey *s)
 /* --- answers */
 
 /*
- * Return the open request to which a MAD belongs: the MAD is its answer, or is the request itself,
- * which the transport has given up. NULL: there is no such request
+ * Return the open request to which a MAD belongs. The MAD is the answer, or it is the request
+ * itself, for which the transport no longer expects an answer. NULL: there is no such request
  */
 static struct open *find_open(struct survey *s, const uint8_t *mad)
 {

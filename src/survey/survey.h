@@ -44,10 +44,10 @@ struct survey_cfg {
 };
 struct survey_cfg survey_cfg_default(void);
 /*
- * survey_cfg_again() - Return the configuration for a second reading, which confirms the findings
- * of the first. Counters are read without a wait between the two counts, because the second reading
- * of the counters only confirms which agents do not answer. Findings about the growth of counters
- * need no confirmation
+ * survey_cfg_again() - Return the configuration for a second reading of the fabric, which confirms
+ * the findings of the first. The second reading does not wait between its two counts of the
+ * counters. It reads the counters only to confirm which agents do not answer, because findings
+ * about the growth of counters need no confirmation
  */
 struct survey_cfg survey_cfg_again(const struct survey_cfg *cfg);
 

@@ -243,7 +243,7 @@ static int place_listen(struct ibsim_place *p)
 /*
  * Called when the namespace of a host appears (@comes) or disappears. If several hosts share a
  * namespace, the function is called for each of these hosts. But the namespace has only one set of
- * sockets, which follows the host in ibsim_place.host.
+ * sockets. These are made or closed only if the host is the one in ibsim_place.host.
  */
 static void host_changed(struct inst_watch *w, struct inst_host *h, bool comes)
 {

@@ -15,9 +15,9 @@ struct ibsim_net;
 
 /*
  * ibsim_open() - Serve clients of @f under @name, in the network namespaces of the daemon and of
- * all hosts, which must exist already
+ * all hosts. The namespaces must exist already
  *
- * Return: 0; -EADDRINUSE, -errno, with @err
+ * Return: 0; -EADDRINUSE: another ibsim has the name; -errno; with @err
  */
 int ibsim_open(struct ibsim_net **ret, struct inst_fabric *f, const char *name,
 	       char err[INST_ERR_MAX]);

@@ -23,11 +23,11 @@ struct ibsim_net;
 
 /**
  * tools_open() - Serve management programs on the fabrics of an instance
- * @in:		instance after inst_load() of @c, whose loop and helper the sockets use
+ * @in:		instance into which inst_load() has loaded @c; the sockets use its loop and helper
  * @c:		configuration, for the file and line in messages
  *
- * The caller has made sure that no other instance uses the name (ctl_open()). Return: 0; -EADDRINUSE: another ibsim
- * has the name; -errno; with @err
+ * The caller has made sure that no other instance uses the name (ctl_open()). Return: 0;
+ * -EADDRINUSE: another ibsim has the name; -errno; with @err
  */
 int tools_open(struct tools **ret, struct inst *in, const struct conf *c, char err[INST_ERR_MAX]);
 

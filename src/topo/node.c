@@ -10,7 +10,7 @@
 /*
  * Find the end of a quoted description. The description itself may contain quotes. So the
  * description ends at the last quote of the line, if the text after this quote is in the format of
- * ibnetdiscover.
+ * ibnetdiscover. Otherwise it ends at the first quote after its beginning.
  */
 static const char *quoted_end(const struct topo_cur *c)
 {

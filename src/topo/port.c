@@ -9,9 +9,9 @@
 #include "util/list.h"
 
 /*
- * Masks of enabled speeds by name. ibnetdiscover prints the active speed, and, as in ibsim, a port
+ * Masks of enabled speeds by name. ibnetdiscover prints only the active speed. As in ibsim, a port
  * is assumed to enable all lower speeds, too. FDR10 is a vendor's QDR with a more efficient line
- * code. LinkSpeedExtActive has four bits, none of which means XDR.
+ * code. LinkSpeedExtActive has four bits, none of which means XDR, so XDR has the masks of NDR.
  */
 static const struct {
 	const char *name;

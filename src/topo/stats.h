@@ -30,9 +30,12 @@ struct topo_stats {
 /**
  * topo_stats_get() - Count the objects of a topology
  * @name:	name of the file, for remarks
- * @sink:	receives the remarks; may be NULL. There are remarks about a cable that the topology lists
- *		at one end only, a rate that is lowered, a LID or a description that two CAs have, and
- *		a node without a cable
+ * @sink:	receives the remarks; may be NULL. There is a remark about
+ *		- a cable that the topology lists at one end only,
+ *		- a link that runs at a lower rate than the topology says (XDR, FDR10),
+ *		- a LID that two ports have,
+ *		- a description that two CAs have,
+ *		- a node without a cable.
  *
  * Return: 0 or -ENOMEM
  */

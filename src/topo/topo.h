@@ -42,8 +42,8 @@
 /*
  * Masks of bits, as in PortInfo. Width: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. Speed: 1 is
  * SDR, 2 is DDR, 4 is QDR. Ext: 1 is FDR, 2 is EDR, 4 is HDR, 8 is NDR. PortInfo has no bits for
- * FDR10, which runs as QDR on uipoib's fabric, and for XDR, which runs as NDR. .also stores FDR10
- * and XDR, so that topo_rate_print() can print them.
+ * FDR10 and XDR. On uipoib's fabric, FDR10 runs as QDR, and XDR runs as NDR. .also stores FDR10 and
+ * XDR, so that topo_rate_print() can print them.
  */
 struct topo_rate {
 	uint8_t width, speed, ext;
@@ -197,8 +197,8 @@ char *topo_rate_print(char *buf, size_t size, struct topo_rate r);
 
 /*
  * topo_gen_demo() - Make a ring of @switches switches (Switch1 ...) with @hosts CAs (Hca1 ...)
- * spread over them. Each CA has one port. Two switches are connected by two parallel cables, so
- * that there is a loop. Each switch keeps at least one port free
+ * spread over them. Each CA has one port. If there are just two switches, two parallel cables
+ * connect them, so that there is a loop. Each switch keeps at least one port free
  */
 struct topo *topo_gen_demo(unsigned int hosts, unsigned int switches);
 

@@ -95,8 +95,9 @@ static bool ipv4_shown(const struct trace_match *m, const uint8_t *ip, size_t le
 }
 
 /*
- * Tell whether the trace shows an IPv6 packet. The function skips a hop-by-hop header, as with MLD
- * (RFC 3810 section 5), and a fragment header before the protocol's header.
+ * Tell whether the trace shows an IPv6 packet. To find the header of the upper protocol, the
+ * function skips hop-by-hop headers, which MLD messages have (RFC 3810 section 5), and a fragment
+ * header.
  */
 static bool ipv6_shown(const struct trace_match *m, const uint8_t *ip, size_t len)
 {

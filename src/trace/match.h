@@ -21,7 +21,7 @@ enum trace_what {
 struct trace_match {
 	const struct ipoib_encap *encap; /* encapsulation of the interface where the trace begins */
 	/*
-	 * LID of the port where the trace begins, and LID of the port at the other end. .b is 0 if
+	 * .a: LID of the port where the trace begins; .b: LID of the port at the other end, or 0 if
 	 * this LID is not known, or if the other end is a multicast group
 	 */
 	uint16_t a, b;
@@ -38,13 +38,16 @@ int trace_what_of(const char *name);
 /*
  * trace_match() - Tell whether a packet belongs to the trace
  *
- * The trace shows two kinds of packets: unicast packets between the two ports, and multicast
- * packets from one of the two ports. If .b is 0, the unicast packets are all those from or to the
- * port with the LID .a. Of these packets the trace shows address resolution, ICMP, and the kind of
- * packet that .what names. A fragment that is not the first contains no TCP or UDP port, so only
- * its protocol is compared. The trace also shows MADs on QP1 about paths, unless .what is
- * TRACE_JOIN. It shows MADs about groups if the trace is about IPv6, or if the other end is a
- * group. Packets on VL 15 do not belong to the trace.
+ * The trace shows packets from or to the ports with the LIDs .a and .b, or only the port with the
+ * LID .a if .b is 0. Packets on VL 15 do not belong to the trace.
+ *
+ * MADs on QP1 are shown if they are about paths, unless .what is TRACE_JOIN. MADs about groups are
+ * shown if the trace is about IPv6, or if the other end is a group. With .all_mads, all MADs on QP1
+ * are shown.
+ *
+ * Of the other packets, the trace shows address resolution, ICMP, and the kind of packet that .what
+ * names. If .b is not 0, a unicast packet must go from one of the two ports to the other. A
+ * fragment that is not the first contains no TCP or UDP port, so only its protocol is compared.
  */
 bool trace_match(const struct trace_match *m, const struct pkt *p);
 

@@ -66,9 +66,9 @@ void train_make_csum(struct pkt *p);
 /* --- the packets of a train, one after the other (walk.c) */
 
 /*
- * train_walk_next() - Write the headers and the payload of the next packet of the train (in the
- * first call, of its first packet) into w->pkt, without checksum and CRCs. Return: false if there
- * is no further packet
+ * train_walk_next() - Write the headers and the payload of the next packet of the train into
+ * w->pkt, without TCP or UDP checksum and without CRCs. The first call writes the first packet.
+ * Return: false if there is no further packet
  */
 bool train_walk_next(struct train_walk *w);
 

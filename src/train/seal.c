@@ -14,14 +14,15 @@
  * DOC: Seals
  *
  * If the configuration has crc = full or crc = icrc, a train carries a seal for each of its
- * packets. The seal has the octets in which the tails of the packets differ (the CRCs), and the TCP
- * or UDP checksum, which the CRCs cover. The seals of a train are stored one after the other in a
+ * packets. The seal has the CRCs of the packet. It also has the packet's TCP or UDP checksum,
+ * because the CRCs cover this checksum. The seals of a train are stored one after the other in a
  * small buffer. When a train is split, both parts refer to this buffer, each from its first packet
  * on.
  *
- * The CRCs are those of the packets that the train represents. To make or verify a CRC, the headers of the packet are
- * derived from the headers of the train again, and the payload is read from its original place. So damage to the
- * headers of the train, to its payload or to a seal is found, just as damage to a packet outside a train is.
+ * The CRCs are those of the packets that the train represents. Whenever a CRC is made or verified,
+ * the headers of the packet are derived from the headers of the train, and the payload is read from
+ * its original place. So damage to the headers of the train, to its payload or to a seal is found,
+ * just as damage to a packet outside a train is.
  */
 struct train_seal {
 	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */

@@ -5,11 +5,12 @@
 /*
  * DOC: Trains
  *
- * A train is one descriptor that represents the packets of one TCP or UDP super-frame (pkt_count()
- * of them, more than one). hdr[] has the headers that each packet repeats and nothing else, the
- * slices have the payload of all packets: p->seg octets in each packet except the last. The headers
- * are those of the first packet, except FIN and PSH, which only the last packet has. The fields
- * that differ from packet to packet follow from the position of the packet in the train:
+ * A train is one descriptor that represents the packets of one TCP or UDP super-frame. pkt_count()
+ * returns the number of packets, which is at least two. hdr[] has only the headers that each packet
+ * repeats. The slices have the payload of all packets: p->seg octets for each packet except the
+ * last, which may have fewer. The headers are those of the first packet, but their flags FIN and
+ * PSH are those of the last packet. The fields that differ from packet to packet follow from the
+ * position of the packet in the train:
  *
  *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
  *	IPv4 identification, TCP sequence number, PSN	those of the first packet, counted upwards
@@ -18,10 +19,11 @@
  *	checksums					computed over the packet
  *
  * So the first packets of a train, or its last packets, are a train again. A part that has only one
- * packet is an ordinary packet. In a train struct frame_info (util/frame.h) has the offsets of the
- * headers, and lengths and checksums in the headers have no meaning.
+ * packet is an ordinary packet. The struct frame_info (util/frame.h) of a train has the offsets of
+ * the headers. Lengths and checksums in the headers of a train have no meaning.
  *
- * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer: no payload is copied.
+ * Segmentation follows RFC 9293 §3.7.1 and RFC 768. Packets are slices of the super-frame's buffer:
+ * no payload is copied.
  */
 
 #include "util/frame.h"
@@ -55,10 +57,11 @@
 int train_make(struct pkt *p, unsigned int l3, unsigned int ip_mtu);
 
 /*
- * train_may_travel() - Tell whether the fabric may deliver the train as a whole, because hosts get the same data from
- * the train as from the single packets. TCP or UDP must directly follow an IP header without options or extension
- * headers. The packet must not be a fragment, and must have only flags and lengths that super-frames have. Any other
- * train must be split by the host that made it
+ * train_may_travel() - Tell whether the fabric may deliver the train as a whole. It may if hosts
+ * get the same data from the train as from the single packets. So TCP or UDP must directly follow
+ * an IP header without options or extension headers. The packet must not be a fragment, and must
+ * have only flags and lengths that super-frames have. Any other train must be split by the host
+ * that made it
  */
 bool train_may_travel(const struct pkt *t);
 
@@ -66,9 +69,10 @@ bool train_may_travel(const struct pkt *t);
  * train_split() - Take the first packets off a train
  * @k:	number of packets to take, fewer than the train has
  *
- * A part that is a single packet gets its lengths and checksums (FRAME_CSUM_OK; with frame_info.offload only the sum of
- * the pseudo-header, and FRAME_CSUM_PARTIAL) and is no longer a train. So repeated calls of train_split(t, 1) take packet
- * after packet, and @t becomes the last packet.
+ * A part that is a single packet is no longer a train, and gets its lengths and checksums
+ * (FRAME_CSUM_OK). With frame_info.offload, its TCP or UDP checksum is only the sum of the
+ * pseudo-header (FRAME_CSUM_PARTIAL). So repeated calls of train_split(t, 1) take packet after
+ * packet, until @t is the last packet.
  * Return: the first @k packets; NULL: no descriptor is left, and @t is unchanged
  */
 struct pkt *train_split(struct pkt *t, unsigned int k);
@@ -101,15 +105,18 @@ void train_to_frame(struct pkt *t);
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
 
 /*
- * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of a train means that
- * the seals have both CRCs, and PKT_ICRC means that they have the ICRC alone. train_split_link() gives a packet that it
- * takes off the train the CRCs of this packet.
+ * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of
+ * a train means that the seals have both CRCs, and PKT_ICRC means that they have the ICRC alone. If
+ * train_split_link() takes a single packet off a train, this packet gets its CRCs from its seal.
  *
- * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many packets
- * train_seal() - Make the CRCs, and set PKT_CRC (@vcrc) or PKT_ICRC. The train has memory for seals, and headers from LRH to DETH
- * train_check() - Verify each packet as crc_pkt_check() or, with PKT_ICRC, crc_pkt_check_icrc() would, but many at once (crc/sum.h)
- * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. For both functions, a verdict other than CRC_OK
- *	concerns one of the packets; other packets may be good
+ * train_take_seals() - Get memory for seals. Return: 0; -ENOMEM; -EMSGSIZE: the train has too many
+ *	packets
+ * train_seal() - Make the CRCs, and set PKT_CRC (@vcrc) or PKT_ICRC. The train has memory for
+ *	seals, and headers from LRH to DETH
+ * train_check() - Verify each packet as crc_pkt_check() would, or with PKT_ICRC as
+ *	crc_pkt_check_icrc() would. Many packets are verified at once (crc/sum.h)
+ * train_check_vcrc() - Verify each packet as crc_pkt_check_vcrc() would. For both functions, a
+ *	verdict other than CRC_OK concerns one of the packets; other packets may be good
  * train_set_vl() - Do as crc_pkt_set_vl() does, for a train or a packet
  * train_unseal() - Free the memory for seals, if there is any; the caller has to clear the flags
  */
