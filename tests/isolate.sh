@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# isolate.sh CMD [ARG...]: as root, run CMD in its own network and mount namespaces, with its own /run. The shell
-# executes the command in its own process, so that pid, signals and exit status of the script are those of the command.
+# isolate.sh CMD [ARG...]: as root, run CMD in its own network and mount namespaces, with its own /run. The script
+# replaces itself by CMD (exec), so the pid, signals and exit status of the script are those of CMD.
 #
 # Sockets, names of instances, /run/netns and ports of 127.0.0.1 then belong to this command alone, so that several
 # system tests can run at the same time. tests/system/lib.sh starts each script by isolate.sh, even if the script was

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kernels.sh [SERIES...]: check that the kernel modules compile and link without a warning (W=1, and sparse if it is installed) for Debian's
-# kernels of each SERIES, by default 6.1 and 6.12. Headers that are not installed are fetched with `apt-get download` into build/kernels. They
-# are not installed, because `uipoib vm` would then boot the other kernel. The script prints one TAP line for each series.
+# kernels.sh [SERIES...]: check that the kernel modules compile and link without a warning, for Debian's kernels of each
+# SERIES (by default 6.1 and 6.12). The check uses W=1, and sparse if it is installed. Headers that are not installed
+# are fetched with `apt-get download` into build/kernels. They are not installed, because `make kmod` would then build
+# uib.ko for their kernel, too, and `uipoib vm` boots the newest kernel that has a uib.ko. The script prints one TAP
+# line for each series.
 #
 # KERNELS is the folder in place of build/kernels. JOBS is the number of jobs of make, by default one for each processor.
 set -u
@@ -22,8 +24,8 @@ newest() {
 	} 2>/dev/null | sed -n "s/^linux-headers-\($series[.-][0-9.-]*\(+deb[0-9]*\)\?-amd64\)\$/\1/p" | sort -Vu | tail -n 1
 }
 
-# fetch RELEASE: get the headers of this release, and the files that build modules with them, into $folder/RELEASE. Paths in
-# /usr/src, which the makefile of the headers contains, are changed to paths in this folder.
+# fetch RELEASE: get the headers of this release into $folder/RELEASE, and also the files that build modules with these
+# headers. The makefile of the headers contains paths in /usr/src, which are changed to paths in $folder/RELEASE.
 fetch() {
 	local dir=$folder/$1 new=$folder/$1.new deb
 	[ ! -d "$dir" ] || return 0

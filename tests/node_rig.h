@@ -191,8 +191,9 @@ static inline struct smp_port_info node_rig_port_info(struct node_rig *r, uint8_
 }
 
 /*
- * Returns the port's PortInfo in the form in which an SM writes it back if nothing is to change:
- * all values are those that were read, but both state fields are 0 (no change).
+ * Returns the port's PortInfo in the form in which an SM writes it back if nothing is to change.
+ * The fields for which 0 means "no change" are 0: states, enabled width and speeds, and VLs. All
+ * other values are those that were read.
  */
 static inline struct smp_port_info node_rig_nop(struct node_rig *r, uint8_t in_port, uint32_t mod)
 {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Two subnet managers know the M_Key. The embedded SM sends HANDOVER to OpenSM, and takes over when OpenSM is killed.
-# Each port has its M_Key at all times.
+# Two subnet managers know the M_Key of the subnet. The embedded SM sends HANDOVER to OpenSM, and takes over when OpenSM
+# is killed. Each port has this M_Key at all times.
 #
 #	Switch1/0: embedded SM      h3: OpenSM, of a higher priority
 . "$(dirname "$0")/lib.sh"

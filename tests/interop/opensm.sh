@@ -73,11 +73,14 @@ same_tables() { diff "$work/ibsim.$1/opensm.fdbs" "$osm_dir/opensm.fdbs" | head 
 #   arrived (IBTA 7.2.7). OpenSM logs this ("during ACTIVE transition") and continues.
 # - Trap 144, which is not an error: IsSM of the previous OpenSM was cleared when that OpenSM ended. A port of uipoib
 #   repeats the trap until an SM represses the trap, whereas ibsim sends the trap once, when there is no SM.
-# - Errors about a host that asks too early: the host knows the SM's LID from the previous OpenSM, and requests a path or
-#   a group, or repeats trap 144, before the first sweep is over. The new OpenSM does not yet know the host's LID (ERR
-#   7504), its port (a different number for each attribute; ERR 3809 for a trap) or a route to it (ERR 1F07), and the host
-#   repeats its request. If a host subscribes at that time, ERR 4308 with the same LID follows ERR 7504. ERR 4308 for a
-#   LID without ERR 7504 before it is an error.
+# - Errors about a host that asks too early. The host knows the SM's LID from the previous OpenSM. Before the first
+#   sweep is over, the host requests a path or a group, or repeats trap 144. The new OpenSM then logs what it does not
+#   know yet:
+#   - the host's LID (ERR 7504),
+#   - the host's port (ERR 3809 for a trap; for a request, the number depends on the attribute),
+#   - a route to the host (ERR 1F07).
+#   The host repeats its request. If the request is a subscription, ERR 4308 with the same LID follows ERR 7504. ERR
+#   4308 for a LID without ERR 7504 before it is an error.
 data_only='log_rcv_cb_error: ERR 3111: Received MAD with error status = 0x1C|log_trap_info: .* num:144 '
 too_early='ERR 7504: Lid is out of range|ERR ....: Cannot find requester physical port|ERR 3809: Failed to find source physical port for trap|ERR 1F07: Dead end path'
 

@@ -23,8 +23,8 @@ osmtest_run() {
 	tail -1 "$out" | grep -q ' PASS$' || { grep -h ERR "$log" | tail -20; return 1; }
 }
 
-# complaints NAME: print each error in the log of this run once, without the parts that differ between runs. Numbers of
-# requests differ, for example, because a lease may end a second sooner or later
+# complaints NAME: print each error in the log of this run once, without the parts that differ between runs. How often
+# an error occurs differs, too: for example, a lease may end a second sooner or later
 complaints() {
 	grep -h ' -> .*\(ERR\|[Ee]rror =\|Remote error\)' "$work/$1.log" |
 		sed -E 's/^.*\] 0x[0-9a-f]+ -> //; s/osmt\.srvc\.[0-9.]+/NAME/g; s/(MGID|mgid)[:=][^ ]*/MGID/g; s/0x[0-9A-Fa-f]{8,}/GUID/g' | sort -u

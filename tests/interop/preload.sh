@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Tests libuipoib-umad.so without a daemon. Programs run with a test server (umad_server.py) in place of the daemon, which
-# also sends messages that the daemon never sends. Then shells, coreutils, perl and python read the library's files below
-# /sys.
+# Tests libuipoib-umad.so without a daemon. Programs run with a test server (umad_server.py) in place of the daemon. The
+# server also sends messages that the daemon never sends. Then shells, coreutils, perl and python read the library's
+# files below /sys.
 . tests/interop/lib.sh
 need python3 perl
 lib=$(dirname "$UIPOIB")/libuipoib-umad.so

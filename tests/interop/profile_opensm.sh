@@ -3,10 +3,12 @@
 #
 # check.sh: all
 #
-# Link profiles under OpenSM, all on one partition. h1 and h2 have the profile v6ib00, whose own group an administrator
-# has to create; OpenSM creates the group because of an entry mgid= in its partitions.conf. h4 and h5 have encaparp00,
-# which gets its group by SIDR. OpenSM does not answer SIDR, so h3, which has rfc4391, is the SIDR server. In the second
-# lab h1 and h2 have v4mc01, and in the third lab they have hld2002.
+# Link profiles under OpenSM, all on one partition. In the first lab:
+# - h1 and h2 have the profile v6ib00. An administrator has to create the group of this profile, so partitions.conf gets
+#   an entry mgid=, by which OpenSM creates the group.
+# - h4 and h5 have encaparp00, which gets its group by SIDR.
+# - h3 has rfc4391. It is the SIDR server, because OpenSM does not answer SIDR.
+# In the second lab h1 and h2 have v4mc01, and in the third lab they have hld2002.
 #
 #	    h1   h4         h2   h5           h3
 #	     |   |           |   |            |

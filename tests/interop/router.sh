@@ -3,12 +3,16 @@
 #
 # check.sh: all
 #
-# A router with smcrouted forwards multicast between two IPoIB links. Under the embedded SM and under OpenSM, groups
-# with receivers on the sender's link are tested. Under the embedded SM, groups without receivers on this link are
-# tested, too. The interfaces of the router detect by themselves that smcrouted starts and ends, or have `router = yes`.
-# With `router = no` no group is forwarded. smcrouted has configured routes, and joins no group itself. At the end
-# groups are also tested with `profile = encaparp00` and with `profile = v4mc01`. With v4mc01 smcrouted has to join a
-# group that has no receiver on the sender's link, because no other host listens to the MGID of such a group.
+# A router with smcrouted forwards multicast between two IPoIB links. smcrouted has configured routes, and joins no
+# group itself. Groups with receivers on the sender's link are tested under the embedded SM and under OpenSM. Groups
+# without receivers on this link are tested under the embedded SM only. The interfaces of the router have one of these
+# settings:
+# - `router = auto`: they detect by themselves that smcrouted starts and ends.
+# - `router = yes`: they always behave as interfaces of a multicast router.
+# - `router = no`: they never do, and no group is forwarded.
+# At the end groups are also tested with `profile = encaparp00` and with `profile = v4mc01`. With v4mc01, packets to a
+# group that has no receiver on the sender's link keep the MGID of this group. The router hears this MGID only if
+# smcrouted joins the group.
 #
 #	link 0xffff 10.4/16                      link 0x8001 10.5/16
 #	   h1 sends, h4 receives ---- h2 router ---- h3 receives
@@ -181,8 +185,8 @@ v4mc_links embedded
 check "v4mc01: IPv6, too" reaches h3.92 ff05::4392 both
 check "v4mc01: with the groups of RFC 4391" eventually 10 is_non_member ff1e:601b:ffff::4392
 end
-# OpenSM 3.3.23 refuses groups of IPv6 in this fabric, because there is no broadcast group of scope 14. So h4 receives
-# these groups by the LID of the broadcast group.
+# OpenSM 3.3.23 refuses groups of IPv6 in this fabric, because it makes no broadcast group of RFC 4391 with scope 14. So
+# packets to these groups reach h4 by the LID of v4mc01's own broadcast group.
 v4mc_partitions 0xb1b
 begin opensm yes
 v4mc_links opensm

@@ -15,10 +15,12 @@ q() { x h2 saquery $wait "$@"; }
 lid_of() { q -l "Hca$1"; }
 gid() { printf 'fe80::10:%x' $((2 * $1 - 1)); } # N: print the GID of HcaN's port, whose GUID is the GUID on ibsim, too
 
-# fields: remove two kinds of fields. A manager is free to choose some: LIDs, the manager's GUIDs and counters, the ports of
-# multicast trees, thresholds, timers, and whether Q_Keys are controlled. OpenSM 3.3.23 does not fill in others rightly: it
-# does not read SLtoVL and VL arbitration tables without -Q, does not number subscriptions, and writes numbers of P_Key blocks
-# in the byte order of its machine.
+# fields: remove two kinds of fields:
+# - fields that a manager is free to choose: LIDs, the manager's GUIDs and counters, the ports of multicast trees,
+#   thresholds, timers, and whether Q_Keys are controlled;
+# - fields that OpenSM 3.3.23 fills in wrongly: SLtoVL and VL arbitration tables, which it does not read without -Q;
+#   numbers of subscriptions, which it does not assign; numbers of P_Key blocks, which it writes in the byte order of
+#   its machine.
 fields() {
 	sed -E 's/[[:space:]]+/ /g; s/^ //; s/\.\.+/ /; s/^[0-9]+ "/LID "/' |
 		grep -viE '^(base_|s|d|From|To|EndPort|SM|master_sm_base_)?LID:? |^[0-9]+$|^0x|^[0-9]+ [0-9]+$' |

@@ -4,7 +4,8 @@
 #
 # A server answers questions about the groups of partitions by Service ID Resolution (SIDR;
 # draft-pelissier-ipoib-encaparp-00, 6.2). The server is the node of the embedded SM or, under OpenSM, a host. Debian's
-# saquery and smpquery see the ServiceRecord and the capability bit.
+# saquery shows the server's ServiceRecord, and smpquery shows the bit IsCommunicationManagementSupported of the server's
+# port.
 #
 #	h1: server	h2: saquery, smpquery	h3: OpenSM
 . "$(dirname "$0")/lib.sh"

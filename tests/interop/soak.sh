@@ -7,8 +7,9 @@
 #
 #	SOAK_SECONDS=600 tests/interop/soak.sh		(make soak; 60 in CI)
 #
-# A ring of four switches with two hosts each. Again and again, a random cable is pulled for some tenths of a second: a cable between
-# switches, or a host's own cable. So ports go through all their states, and SA records come and go.
+# The fabric is a ring of four switches with two hosts on each switch. Again and again, a random cable is pulled for
+# some tenths of a second: a cable between switches, or a host's own cable. So ports go through all their states, and SA
+# records come and go.
 . "$(dirname "$0")/lib.sh"
 need opensm shuf
 seconds=${SOAK_SECONDS:-60}

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all
 #
-# tshark decodes a capture of all packets from the start to the end of a lab: all packets are InfiniBand, ARP has the
-# format of IPoIB, management datagrams have their types, and no packet is malformed.
+# tshark decodes a capture of all packets from the start to the end of a lab. All packets are InfiniBand, ARP has the
+# format of IPoIB, tshark knows the type of each management datagram, and no packet is malformed.
 #
 #	h1, h4 --- Switch1 --- Switch2 --- h2
 #	               \        /

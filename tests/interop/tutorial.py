@@ -12,11 +12,11 @@
 # this line are the command's output:
 #
 #	```console			The reader's terminal: one shell for the whole lesson. All of the output is compared.
-#	```console again		The same terminal. The commands only show a state, which takes some time, so they are
-#					repeated until their output equals the text.
-#	```console terminal-2		Another terminal, whose command continues to run. The text is its next output. A block
-#					without a command shows more output, and a line "^C" interrupts the command and waits
-#					for its end.
+#	```console again		The same terminal. The commands show a state that is reached after some time, so
+#					they are repeated until their output equals the text.
+#	```console terminal-2		Another terminal, whose command continues to run. The text is the command's next
+#					output. A block without a command shows more output. A line "^C" interrupts the
+#					command and waits for its end.
 #	```console vm			The shell in a virtual machine, which the first command, `uipoib vm ... -- bash`, starts.
 #
 # Some output differs between runs. "…" in the text matches one or more characters that are not blank, and a line "..."
@@ -145,8 +145,9 @@ class Terminal:
 
     def __init__(self, command, path):
         self.file = tempfile.NamedTemporaryFile("r", prefix="tutorial-", errors="replace")
-        # The shell gets its own session, as in a terminal, so that Ctrl-C reaches all its processes. A shell ignores
-        # SIGINT in commands that it starts in the background, and this program may be such a command.
+        # bash gets its own session, as in a terminal, so that Ctrl-C reaches all its processes. The default action of
+        # SIGINT is restored, because bash would inherit an ignored SIGINT: a shell that starts this program in the
+        # background makes it ignore SIGINT.
         with open(self.file.name, "w", encoding="utf-8") as out:
             self.child = subprocess.Popen(["bash", "-c", command], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                           env={**os.environ, "PATH": path}, start_new_session=True,

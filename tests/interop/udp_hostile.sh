@@ -33,8 +33,9 @@ of_both() { echo $(($(udp u "$1") + $(udp uf "$1"))); }
 short='^drop_(too_short|truncated)' long='^drop_oversized' bad='^drop_(bad_|link_v|too_s|trunc|over)'
 # undisturbed REGEX CMD...: run CMD while traffic flows in both directions. All packets of the traffic must arrive, and
 # no other packets, and the links must stay up. There are up to three attempts, because a link also goes down when one
-# of its ends gets no CPU time for 3 s on a busy machine. Sets $seen to the sum of the counters that match before CMD,
-# $seen_bad to the number of wrong datagrams before CMD, and $relayed to the counts of the relay.
+# of its ends gets no CPU time for 3 s on a busy machine. Before CMD starts, $seen is set to the sum of the far end's
+# counters whose names match REGEX. $seen_bad is set to the numbers of wrong datagrams, and $relayed to the counts of
+# the relay.
 undisturbed() {
 	local try
 	for try in 1 2 3; do
@@ -61,8 +62,9 @@ undisturbed_once() {
 	return $status
 }
 sent() { jq -r ".$1" "$work/hostile.out"; }
-# counted_all REGEX KIND: succeeds if the far end has counted every datagram of KIND that hostile.py sent and the far end's kernel
-# did not drop. The counters are those whose names match REGEX, and their growth since $seen was set is compared
+# counted_all REGEX KIND: succeeds if the far end has counted every datagram of KIND that hostile.py sent, except those
+# that the far end's kernel dropped. The count is the growth, since $seen was set, of the counters whose names match
+# REGEX
 counted_all() {
 	local counted overrun
 	counted=$(($(udp uf "$1") - seen)) overrun=$(($(overruns "$far") - seen_overruns))
@@ -108,9 +110,9 @@ receiver() {
 	receiver_pid=$!
 	eventually 10 grep -q ready "$work/control"
 }
-# control: hostile.py waits until the relay has ended and the relay's port is free, and sends at once, because the link
-# goes down 3 s later. On a busy machine hostile.py may be too late, so there are up to three attempts, each with a new
-# relay.
+# control: hostile.py waits until the relay has ended and the relay's port is free. Then it sends at once, because the
+# link goes down 3 s after the end of the relay. On a busy machine hostile.py may be too late, so there are up to three
+# attempts, each with a new relay.
 control() {
 	local try
 	for try in 1 2 3; do

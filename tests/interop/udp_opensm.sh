@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-#
-# Neither the SM nor the HCA at the far end of the UDP link is part of uipoib: OpenSM on h1 manages
-# examples/udp_peer.py.
+# The SM is OpenSM on h1, and the HCA at the far end of the UDP link is examples/udp_peer.py. Neither of them is part of
+# uipoib.
 #
 #	OpenSM on h1 -- Hca1 --+
 #	                       Switch1 port 7 == UDP == udp_peer.py, 10.4.0.99

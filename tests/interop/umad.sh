@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: all long
 #
-# Unmodified management programs run on libuipoib-umad.so. Tested are the ports and the fabric that these programs see
-# on hosts and on switches; programs that are killed, or that send floods or invalid messages; answers of many segments;
-# and OpenSM as the only manager, on a CA that belongs to no host.
+# Unmodified management programs run on libuipoib-umad.so. Tested are:
+# - the ports and the fabric that these programs see on hosts and on switches,
+# - programs that are killed, or that send floods or invalid messages,
+# - answers of many segments,
+# - OpenSM as the only manager, on a CA that belongs to no host.
 #
 #	h1 -- Switch1 -- Switch2 -- h2
 #	         \         /

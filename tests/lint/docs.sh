@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Check that every file to which a page links, or which it names in `code`, exists, and that doc/overview.svg is up to date
-# with its source doc/overview.dot.
+# Check that every file exists to which a page links, or which a page names in `code`. Check also that doc/overview.svg
+# is up to date with its source doc/overview.dot.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0

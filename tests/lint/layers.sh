@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A room is a folder of src/. Check that each line of src/layers names only rooms of earlier lines, that #include lines and
-# archives use only rooms that src/layers allows, and that the table in ARCHITECTURE.md is that of src/layers.
+# A room is a folder of src/. Check that
+# - each line of src/layers names only rooms of earlier lines,
+# - the #include lines of each room, and the symbols that its archive needs, are from rooms that src/layers allows,
+# - the table in ARCHITECTURE.md is that of src/layers.
 #
 #	layers.sh		check
-#	layers.sh closure	print each room with all rooms with which it is linked, for the Makefile
+#	layers.sh closure	print for the Makefile each room with all rooms that it uses, directly or through others
 #	layers.sh table		print the table of ARCHITECTURE.md
 set -u
 cd "$(dirname "$0")/../.."

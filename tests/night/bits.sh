@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bits.sh [MACHINE...]: run unit and simulation tests of the layers without I/O, built for i386 (32 bits, with ASan and UBSan) and for
-# s390x (big-endian, run by qemu-user, where ASan does not work). The script prints one TAP line for each machine and test program.
+# bits.sh [MACHINE...]: run unit and simulation tests of the layers without I/O, built for other machines: i386 (32
+# bits, with ASan and UBSan) and s390x (big-endian). qemu-user runs the tests for s390x; ASan does not work there. The
+# script prints one TAP line for each machine and test program.
 #
 # A cross compiler builds the tests for i386, too, because Debian's gcc-multilib (gcc -m32) conflicts with all cross compilers.
 # cmocka for a machine is extracted from Debian's packages, which are not installed, because an installation would add

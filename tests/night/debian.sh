@@ -52,8 +52,9 @@ system() {
 }
 
 # inside COMMAND: run COMMAND in that system. The system's root is the root of a mount namespace, because a process in a
-# chroot may not make user namespaces. Mounts and processes end with the namespace, whose first process is bash. If make were
-# the first process, it would ignore the signal by which it ends itself, and send it again and again.
+# chroot may not make user namespaces. The processes and mounts of COMMAND end with its namespaces. The first process of
+# the PID namespace is bash. It must not be make: when make ends by a signal, it sends this signal to itself, but the
+# first process ignores the signal, and make would send it again and again.
 inside() {
 	unshare --mount --pid --fork --kill-child --propagation private bash -c '
 		cd "$1" && mount --bind . . && cd "$1" && mount -t proc proc proc && mount --rbind /sys sys && mount --rbind /dev dev &&

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # uipoib's table of neighbours for host h1 is full of senders that do not exist. The neighbour table of h1's kernel has 150,000
-# entries, and h1 sends 250 frames a second to MACs of no neighbour. Other hosts must not be affected, and the memory must be
-# bounded.
+# entries, and h1 sends 250 frames a second to MACs that no neighbour has. Other hosts must not be affected, and the
+# memory must be bounded.
 #
 #	h1 -- Hca1 --+
 #	h2 -- Hca2 --+-- Switch1 port 7 == UDP == forged_senders.py
 #	h3 -- Hca3 --+
 #
-# There are more forged senders than the 8192 neighbours for which a link has room, so later senders replace the first ones.
-# After ten minutes (IPOIB_NEIGH_IDLE) the remaining senders expire, all within seconds. With HOSTILE_SECONDS=600 the attack
-# lasts a minute longer than that. tests/night/watch.sh makes the checks.
+# A link has room for 8192 neighbours. There are more forged senders than that, so later senders replace the first ones.
+# After ten minutes (IPOIB_NEIGH_IDLE) the remaining senders expire, all within seconds. The attack lasts a minute
+# longer than HOSTILE_SECONDS, so with HOSTILE_SECONDS=600 it includes this moment. tests/night/watch.sh makes the
+# checks.
 . "$(dirname "$0")/../interop/lib.sh"
 : "${HOSTILE_SECONDS:=600}"
 . tests/night/watch.sh

@@ -3,8 +3,9 @@
 #
 # load.sh [RUNS] [AT_A_TIME]: run the system and interop scripts of `make check` and `make check-all` RUNS times (default: 10), with
 # AT_A_TIME (default: 5) whole runs at the same time, so that each run is a load for the others. The results show whether a test
-# fails because the machine is busy. The script prints one TAP line for each run. For a run that failed, the line names the scripts
-# that failed, and the folder with their output (KEEP in the environment; default: build/load).
+# fails because the machine is busy. The script prints one TAP line for each run. If the run failed, lines below it name
+# the checks and scripts that failed. The output of these scripts is in the folder KEEP (default: build/load), in a
+# folder for each run.
 #
 # The last commit is tested, not the working tree. It is built once and copied to a folder in TMPDIR, which is removed at the end.
 # SYSTEM_JOBS in the environment is the number of scripts that each run starts at a time, and STEPS has the steps of tests/check.sh
@@ -71,7 +72,8 @@ load() {
 }
 
 # The kernel has one limit of neighbour entries for all namespaces, so raise it to the number that the labs of all runs
-# need at the same time. A script that raises the limits takes back only what it has added.
+# need at the same time. The scripts of the runs also raise the limits, and each script takes back only what it has
+# added.
 neigh_limits=/proc/sys/net/ipv[46]/neigh/default/gc_thresh[123]
 neigh_were=$(grep . $neigh_limits 2>/dev/null)
 for f in $neigh_limits; do echo 65536 >"$f"; done 2>/dev/null

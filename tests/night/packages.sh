@@ -91,9 +91,10 @@ for k in $kernels; do
 	check "the new modules for $k" sh -c "dkms autoinstall -k $k && dkms status uipoib/$next -k $k | grep ': installed'"
 	check "they are where modules are loaded from" sh -c "/sbin/modinfo -k $k -F filename uib | grep '^/lib/modules/$k/updates/dkms/'"
 done
-# --- a virtual machine with these packages and Debian's only. It has the files of this system, a kernel with the module that DKMS
-# built, and systemd as its first process. It starts twice, like a machine that is restarted. Of the files that it writes at the first
-# start, only those in /etc/systemd/system stay, where `systemctl enable` writes.
+# --- a virtual machine that has only these packages and packages of Debian. It has the files of this system, a kernel
+# with the module that DKMS built, and systemd as its first process. It starts twice, like a machine that is restarted.
+# The files that it writes at the first start are lost, except those in /etc/systemd/system, where `systemctl enable`
+# writes.
 check "a kernel, QEMU and systemd" install_ linux-image-amd64 qemu-system-x86 systemd systemd-sysv udev kmod libmicrohttpd12 curl
 check "the program and its examples again" install_ "$debs/uipoib_${version}_amd64.deb" "$debs/uipoib-doc_${version}_all.deb"
 check "uipoib vm -- ip link show ib0" sh -c 'uipoib vm -- ip -d link show ib0 | grep -q "link/infiniband 80:"'

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# axe-core, the engine of accessibility tests, examines the page of `uipoib web` in its states, in light and dark mode and at
-# two widths. The npm registry has axe-core; it is stored in build/axe, and is no part of this project.
+# axe-core, a program that tests accessibility, examines the page of `uipoib web` in its states, in light and dark mode
+# and at two widths. axe-core is no part of this project: the script fetches it from the npm registry, and stores it in
+# build/axe.
 cd "$(dirname "$0")/../.." || exit 1
 version=4.10.2
 axe=$PWD/build/axe/$version/package/axe.min.js

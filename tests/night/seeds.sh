@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# seeds.sh [COUNT]: run the simulations of a whole fabric under ASan with many seeds: tests/sim/test_all_lab.c with COUNT, 2000 by
-# default, and tests/sim/test_all_soak.c (200 interfaces of all profiles) and tests/sim/test_all_partial.c (partial sweeps)
-# with half as many. The first seed is made from the last commit's hash. The script prints one TAP line for each simulation, and for a
-# seed that fails the command that repeats it.
+# seeds.sh [COUNT]: run simulations of a whole fabric under ASan with many seeds:
+#
+#	tests/sim/test_all_lab.c	COUNT seeds, 2000 by default
+#	tests/sim/test_all_soak.c	half as many; 200 interfaces of all profiles
+#	tests/sim/test_all_partial.c	half as many; partial sweeps
+#
+# The first seed is made from the last commit's hash. The script prints one TAP line for each simulation. For each seed
+# that fails, it also prints the command that repeats the seed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 count=${1:-2000}

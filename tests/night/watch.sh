@@ -11,8 +11,8 @@
 #	  twice as many packets as a ping in a second lab at the same time: a load of 80 on two processors made labs
 #	  without an attack lose 2 %;
 #	- the longest round trip of this ping is at most five times the longest one of three pings without an attack. These are
-#	  the same ping before the attack, and a ping in a second lab before and during the attack, which shows how busy the
-#	  machine is.
+#	  the same ping before the attack, and a ping in the second lab before and during the attack. The second lab shows how
+#	  busy the machine is.
 #
 #	. tests/night/watch.sh		# before lab_up
 #	watch_before h2 10.4.0.3	# after lab_up
@@ -21,8 +21,8 @@
 #	...				# the attack ends
 #	watch_judge			# in place of lab_down, before finish
 #
-# A script sources this file before lab_up. The allocator of ASan does not release freed memory at once, by default up
-# to 256 MiB, which would look like a leak.
+# A script sources this file before lab_up, because the lab must inherit ASAN_OPTIONS. By default the allocator of ASan
+# keeps up to 256 MiB of freed memory, which would look like a leak.
 export ASAN_OPTIONS=quarantine_size_mb=8:${ASAN_OPTIONS:-}
 watch_seconds=${HOSTILE_SECONDS:-20}
 watch_interval=0.05

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * These tests check how much is read from the TAPs, and when. A packet that could have waited in
- * the kernel must not be lost, no host may delay the other hosts, and packets that wait for an
- * answer of the SA must leave buffers for other packets.
+ * These tests check how much is read from the TAPs, and when:
+ * - No packet may be lost that could have waited in the kernel.
+ * - No host may delay the other hosts.
+ * - Packets that wait for an answer of the SA must leave buffers for other packets.
  */
 
 #include <errno.h>
@@ -280,8 +281,9 @@ static void test_eight_flows_of_one_host_lose_nothing(void **state)
 }
 
 /*
- * Host 0's frames become 160,000 segments, and host 1 sends one packet. The TAPs get shares that
- * are counted in packets, not in frames, so host 1's packet must arrive early.
+ * Host 0's frames become 160,000 segments, and host 1 sends one packet. The share of a
+ * TAP in each turn is counted in packets (IFC_QUANTUM), not in frames. So host 1's packet must
+ * arrive early.
  */
 static void test_host_that_sends_tiny_segments_does_not_delay_others(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Packets that hosts of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) send to each other, on
- * the whole stack with uipoib's SA: the tests check the Q_Keys that hosts exchange, and the P_Key
- * of the link's group.
+ * Tests of profile v6ib00 (draft-kashyap-ipoib-ipv6-over-ib-00) on the whole stack with uipoib's SA.
+ * They check the packets that hosts send to each other: the Q_Keys that the hosts exchange, and the
+ * P_Key, which must be that of the link's group.
  */
 
 #include <string.h>
@@ -233,9 +233,9 @@ static void check_qkey(const struct ib_ud_hdr *h, const uint8_t *payload, size_t
 }
 
 /*
- * A receiver's QP has a Q_Key without bit 31 and accepts only packets with this Q_Key, so a packet
- * arrives only if the sender has learned the Q_Key from the option. (In place of a Q_Key with bit
- * 31, the sender's HCA sends the Q_Key of its own QP.)
+ * A receiver's QP has a Q_Key without bit 31 and accepts only packets with this Q_Key. So a packet
+ * arrives only if the sender has learned the Q_Key from the option in the receiver's ND message.
+ * (In place of a Q_Key with bit 31, the sender's HCA sends the Q_Key of its own QP.)
  */
 static void test_V14_default_qpn_and_a_qkey_without_bit_31_are_exchanged(void **state)
 {

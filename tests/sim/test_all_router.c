@@ -122,8 +122,7 @@ static void test_R70_router_follows_groups_that_are_made_and_deleted(void **stat
 	assert_int_equal(state_in(&mgid), MCM_JOIN_NON);
 	/*
 	 * When the last FullMember leaves, the SA deletes the group, although the router is still a
-	 * NonMember. The membership of a sender does not keep the group either: the sender has
-	 * become idle and leaves.
+	 * NonMember. Host 4, which has joined the group as a sender, becomes idle and leaves, too.
 	 */
 	member(2, 1, false);
 	lab_run(&lab, NS_SEC(200));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * The subnet manager is absent for a time: its process has ended, and its port answers requests to
- * the SA with an error, as Linux does. Meanwhile paths and groups in use must still work, and a
- * host that starts must show why it waits. After an SM or an SA has started again, all hosts must
- * work again within a time limit.
+ * The subnet manager is absent for a time. Its process has ended, and the port on which it ran
+ * answers requests to the SA with an error, as a port of a Linux host does. Meanwhile paths and
+ * groups in use must still work, and a host that starts must show why it waits. After an SM or an
+ * SA has started again, all hosts must work again within a time limit.
  */
 #include "check.h"
 

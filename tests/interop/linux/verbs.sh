@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Debian's programs for verbs run on /dev/infiniband/uverbs0 of uib.ko in two VMs (verbs/programs.sh). Then the tests of pyverbs run
-# (verbs/pyverbs.sh), and hostile programs (guest/verbs.sh). RANDOM_SECONDS (4) is the time for which random commands are executed, and
-# KILLS (20) the number of programs that are killed.
+# Debian's programs for verbs run on /dev/infiniband/uverbs0 of uib.ko in two VMs (verbs/programs.sh). Then the tests of
+# pyverbs run (verbs/pyverbs.sh), and at the end hostile programs run (guest/verbs.sh). One of these executes random
+# commands for RANDOM_SECONDS (default: 4), and KILLS of them (default: 20) are killed.
 #
 #	a: ib0 10.4.9.1 --- Switch1 --- b: ib0 10.4.9.2
 . "$(dirname "$0")/lib.sh"
@@ -21,8 +21,9 @@ programs_run '44.0-2 4.5+0.17-1' # rdma-core and perftest of Debian 12
 pyverbs_run
 check "nothing is left of those" eventually 10 nothing_left b "$before"
 
-# --- the HCA's driver cannot refuse `echo connected` into the file `mode` of ib0. After this command in VM a, unicasts from a to
-# other nodes with Linux's IPoIB are lost, because their link-layer addresses announce the connected mode
+# --- the HCA's driver cannot refuse `echo connected` into the file `mode` of ib0. After this command in VM a, unicasts
+# from a are lost if the destination has Linux's IPoIB. The link-layer address of such a destination announces that it
+# supports the connected mode, so a's kernel tries to make a connection to it
 
 mode() { g a "echo $1 >/sys/class/net/ib0/mode && grep -qx $1 /sys/class/net/ib0/mode"; }
 a_to_b() { g a ping -n -q -c 2 -i 0.3 -W 2 10.4.9.2; }

@@ -136,8 +136,8 @@ while True:
 END
 start_at v "$work/forged" python3 -u "$work/forged.py"
 eventually 60 grep -q ready "$work/forged"
-# drops WHAT: print the number of packets that the HCA of the VM or a switch has dropped for this reason. Switches are
-# included, because they check P_Keys, too
+# drops WHAT: print how many packets the HCA of VM v and all switches together have dropped for the reason WHAT. The
+# switches are included, because they check P_Keys, too
 drops() {
 	{ g v cat /sys/kernel/debug/uib/uib0/stats && u -j stats show | jq -r '.stats[] | select(.layer == "switch") | "\(.counter) \(.value)"'; } |
 		awk -v hca="drop_$1" -v sw="drop_$1_in" '$1 == hca || $1 == sw { n += $2 } END { print n + 0 }'
@@ -213,8 +213,9 @@ has_mtu() { # VM MTU: succeeds if the link and the device have this MTU
 # log_time VM START: print the seconds from START to the last line of the log of this VM's uipoib
 log_time() { awk -v a="$2" -v b="$(stat -c %.Y "$work/$1.log")" 'BEGIN { printf "%.2f", b - a }'; }
 # follows MTU CODE: write the MTU code CODE into the file of partitions. Succeeds if both interfaces have joined the new
-# group within J = 4 s (doc/fidelity.md) plus the $machine seconds of faults_lib.sh. The time is that of the last line
-# of their logs, because the commands of this check take longer
+# group within J = 4 s (doc/fidelity.md) plus the $machine seconds of faults_lib.sh. The time of a join is that of the
+# last line in the log of this VM's uipoib. The run time of this function is no measure, because its commands themselves
+# take time
 follows() {
 	local most=$((4 + machine * $(stretch))) start n took
 	parts "$2"

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# A uipoib in a VM has interfaces on `port = verbs:uib0/1`, and OpenSM is the only manager of the fabric. While traffic flows
-# in both directions, OpenSM is started again and gives the port another LID, other numbers of LIDs (LMC), and P_Key tables
-# with and without a partition. Traffic is back within the times that doc/fidelity.md states, and the SA knows the port's
-# groups. The script prints the times. The kernel's own ib0 is down; ca_verbs.sh tests ib0 and uipoib on one port.
+# A uipoib in a VM has interfaces on `port = verbs:uib0/1`, and OpenSM is the only SM of the fabric. OpenSM makes these
+# changes while traffic flows in both directions:
+# - When OpenSM is started again, it gives the port another LID, or another number of LIDs (LMC).
+# - OpenSM removes a P_Key from the port's table, and adds the P_Key again.
+# Traffic is back within the times that doc/fidelity.md states, and the SA knows the port's groups. The script prints
+# the times. The kernel's own ib0 is down; ca_verbs.sh tests ib0 and uipoib on one port.
 #
 #	h1 --- Switch1 --- Switch2 --- h2 (OpenSM)
 #	          |
@@ -44,8 +46,8 @@ vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 # In each partition: the broadcast group, 224.0.0.1, ff02::1, the group of the probe, and the solicited-node groups of two IPv6 addresses
 twelve() { memberships >"$work/wanted" && equal 12 "$(wc -l <"$work/wanted")"; }
 check "the SA of OpenSM knows twelve memberships, six of each interface" eventually 20 twelve
-# kept_up: succeeds if traffic of uib0 flows, and uib0 was never down for another reason than that its port was Down. The port goes
-# Down when the VM gets no CPU time for a while, which is no failure
+# kept_up: succeeds if traffic of uib0 flows, and the log gives no reason why uib0 went down except that its port was
+# Down. The port goes Down when the VM gets no CPU time for a while, and this is no failure
 kept_up() { not grep -E 'uib0@: down: ' <(grep -v 'the port is Down' "$work/v.log") && eventually 10 flows 7790 46m; }
 
 # --- LIDs. OpenSM is killed, and a new OpenSM reads other LIDs from its file. The port keeps its former LID until the

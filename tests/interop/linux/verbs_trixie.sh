@@ -5,8 +5,9 @@
 # root: trixie
 # release: trixie
 #
-# The programs of Debian 13, whose rdma-core is of 2025, run on /dev/infiniband/uverbs0 of uib.ko in two VMs that boot this machine's
-# kernel (verbs/programs.sh), and so do the tests of pyverbs (verbs/pyverbs.sh). The programs are in a root file system that tests/third-party/root.sh makes and uses again.
+# The programs of Debian 13, whose rdma-core is of 2025, run on /dev/infiniband/uverbs0 of uib.ko in two VMs
+# (verbs/programs.sh). The tests of pyverbs run there, too (verbs/pyverbs.sh). The VMs boot this machine's kernel. The
+# programs are in a root file system, which tests/third-party/root.sh makes once and uses again in later runs.
 
 # Make the root file system before lib.sh is sourced: lib.sh moves the script into a network namespace from which
 # Debian's archive cannot be reached.

@@ -21,8 +21,9 @@ programs_start() {
 }
 
 # pair NAME SERVER CLIENT: run SERVER in a. Run CLIENT in b again and again until it succeeds, because it fails before
-# SERVER listens. Their output is in $work/NAME.a and .b. There are up to three attempts, because a program waits for
-# ever for a lost datagram, and datagrams are lost when a busy machine gives a VM no CPU time.
+# SERVER listens. Their output is in $work/NAME.a and $work/NAME.b. If one of the two fails, both run again, up to three
+# times in all. The reason is a busy machine: when it gives a VM no CPU time, datagrams are lost, and a program waits
+# for ever for a lost datagram.
 pair() { pair_once "$@" || pair_once "$@" || pair_once "$@"; }
 pair_once() {
 	local name=$1 pid client

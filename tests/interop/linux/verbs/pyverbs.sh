@@ -6,8 +6,10 @@
 #
 #	pyverbs_run TESTS...	run them; TESTS are the names of tests that pass only with the rdma-core of this release
 #
-# The tests are listed by name, so that a missing test is noticed. Three tests fail, because they require a vendor ID, which
-# this HCA without an OUI does not have, or messages above 4096 octets, which UD does not have.
+# The tests are listed by name, so that a missing test is noticed. Three tests fail, because they require one of two
+# things:
+# - a vendor ID, which this HCA does not have, because it has no OUI;
+# - messages above 4096 octets, which UD does not allow.
 pyverbs_modules='test_device test_pd test_cq test_cq_events test_addr test_qp test_parent_domain test_shared_pd test_fork'
 pyverbs_fail='test_query_device test_query_device_ex test_query_port'
 pyverbs_pass='test_alloc_pd test_cq_events_ud test_create_ah test_create_cq test_create_cq_bad_flow test_create_cq_with_comp_channel
