@@ -27,11 +27,11 @@ static const struct {
 	unsigned int bits; /* bits of the counter on the wire */
 	enum meaning meaning;
 } counters[] = {
-#define C(field, bits, meaning, text)                                                 \
-	{                                                                             \
-		text, offsetof(struct pma_port_counters, field),                      \
-			sizeof(((struct pma_port_counters *)0)->field), bits, meaning \
-	}
+/* clang-format off */
+#define C(field, bits, meaning, text) \
+	{ text, offsetof(struct pma_port_counters, field), \
+	  sizeof(((struct pma_port_counters *)0)->field), bits, meaning }
+	/* clang-format on */
 	C(symbol_errors, 16, BITS, "SymbolErrorCounter"),
 	C(link_recovers, 8, DAMAGE, "LinkErrorRecoveryCounter"),
 	C(link_downed, 8, DAMAGE, "LinkDownedCounter"),

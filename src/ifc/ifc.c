@@ -66,14 +66,13 @@ static void tell_lladdr(struct ifc *i, const struct ipoib_link_info *info)
 
 static void set_own_addr(struct ifc *i)
 {
-	static void (*const tell[])(struct ifc * i, const struct ipoib_link_info *info) = {
-		[ETH_SHAPE_ETHERNET] = tell_mac,
-		[ETH_SHAPE_INFINIBAND] = tell_lladdr,
-	};
 	struct ipoib_link_info info;
 
 	ipoib_link_info(i->ipoib, &info);
-	tell[i->shape](i, &info);
+	if (i->shape == ETH_SHAPE_ETHERNET)
+		tell_mac(i, &info);
+	else
+		tell_lladdr(i, &info);
 	eth_if_set_addr(i->eth, i->mac, &info.lladdr);
 }
 

@@ -54,15 +54,11 @@ static void init_vls(struct node_port *p)
  * Weights before an SM writes VLArbitrationTable: VL0 has high priority, the other VLs have low
  * priority.
  */
-#define LOW(vl)                             \
-	{                                   \
-		vl, (vl) ? VLARB_WEIGHT : 0 \
-	}
-#define HIGH(vl)                            \
-	{                                   \
-		vl, (vl) ? 0 : VLARB_WEIGHT \
-	}
+/* clang-format off */
+#define LOW(vl) { vl, (vl) ? VLARB_WEIGHT : 0 }
+#define HIGH(vl) { vl, (vl) ? 0 : VLARB_WEIGHT }
 #define EACH_VL(what) what(0), what(1), what(2), what(3), what(4), what(5), what(6), what(7)
+/* clang-format on */
 static const struct node_rare rare_default = {
 	.vlarb = {
 		[VLARB_LOW] = { EACH_VL(LOW) },

@@ -324,7 +324,7 @@ static struct pkt *first_part(const struct pkt *t, unsigned int k)
 	memcpy(f->priv, t->priv, sizeof(f->priv));
 	memcpy(pkt_push(f, pkt_hdr_len(t)), t->hdr + t->head, pkt_hdr_len(t));
 	if (!train_is_udp(frame_info(f)))
-		train_l4(f)[13] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+		train_l4(f)[13] &= 0xff ^ (TCP_FIN | TCP_PSH);
 	train_share_seals(f, t);
 	return f;
 }

@@ -18,7 +18,7 @@ void train_walk_begin(struct train_walk *w, const struct pkt *t)
 		uint8_t *flags = train_l4(&w->pkt) + 13;
 
 		w->last_flags = *flags;
-		*flags &= (uint8_t) ~(TCP_FIN | TCP_PSH);
+		*flags &= 0xff ^ (TCP_FIN | TCP_PSH);
 	}
 }
 
@@ -56,9 +56,10 @@ static void walk_payload(struct train_walk *w, uint32_t n)
  */
 static void mend_ip_csum(uint8_t *ip)
 {
-	uint16_t id = be16_at(ip + 4), sum = (uint16_t)~be16_at(ip + 10);
+	uint16_t id = be16_at(ip + 4), before = (uint16_t)(id - 1u);
+	uint16_t sum = (uint16_t)~be16_at(ip + 10);
 
-	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t) ~(id - 1u) + id));
+	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t)~before + id));
 }
 
 bool train_walk_next(struct train_walk *w)

@@ -96,10 +96,9 @@ static struct verbs_lib loaded = {
 	.umad_register = umad_register,
 };
 
-#define SYMBOL(name)                                           \
-	{                                                      \
-		"ibv_" #name, offsetof(struct verbs_lib, name) \
-	}
+/* clang-format off */
+#define SYMBOL(name) { "ibv_" #name, offsetof(struct verbs_lib, name) }
+/* clang-format on */
 
 static const struct dl_symbol symbols[] = {
 	SYMBOL(get_device_list),

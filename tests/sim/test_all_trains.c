@@ -526,14 +526,14 @@ static void poke_any(struct run *x)
 	}
 }
 
-/* Find a port of @n, other than @not, whose cable leads to @to. NULL: there is no such port. */
-static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_port * not,
+/* Find a port of @n, other than @except, whose cable leads to @to. NULL: there is no such port. */
+static struct fabric_port *other_way(struct fabric_node *n, const struct fabric_port *except,
 				     const struct fabric_node *to)
 {
 	for (unsigned int k = 1; k <= fabric_node_node(n)->info.nports; k++) {
 		struct fabric_port *p = fabric_node_port(n, k), *peer = fabric_port_peer(p);
 
-		if (p != not &&peer && fabric_port_node(peer) == to)
+		if (p != except && peer && fabric_port_node(peer) == to)
 			return p;
 	}
 	return NULL;

@@ -36,10 +36,9 @@ struct codec {
 	size_t n;
 };
 
-#define CODEC(layout, fn, table)                                      \
-	{                                                             \
-		layout, fn, table, sizeof(table) / sizeof((table)[0]) \
-	}
+/* clang-format off */
+#define CODEC(layout, fn, table) { layout, fn, table, sizeof(table) / sizeof((table)[0]) }
+/* clang-format on */
 #define DECODE(name, type, fn, len)                  \
 	static int name(void *ret, const uint8_t *p) \
 	{                                            \
