@@ -406,9 +406,8 @@ static bool control(struct sm *sm, uint32_t mod, const struct smp_sm_info *from,
 /*
  * Tell whether the answer to a request may contain the SM_Key. It may if the request carries this
  * SM's M_Key, or if this SM has no M_Key. In both cases the sender could change the ports anyway.
- * OpenSM, too, discloses its SM_Key to such senders. It ignores SMs that do not disclose their
- * SM_Key (14.4.6), so this SM has to disclose it. Everyone who knows the M_Key can learn the
- * SM_Key.
+ * OpenSM, too, discloses its SM_Key to such senders, and ignores SMs that do not (14.4.6). So
+ * everyone who knows the M_Key can learn the SM_Key.
  */
 static bool may_know_key(const struct sm *sm, const uint8_t *mad)
 {

@@ -10,13 +10,10 @@
  * (port.c). A standby SM that is to replace this SM must be configured with the same M_Key.
  *
  * A port that has another M_Key belongs to another manager and would not answer a Set. So this SM
- * does not configure the port: each sweep counts the port, and the log names it once. PortInfo
- * shows such a port in one of two ways (14.2.4.1):
- *
- * - If reading is not protected, the M_Key in PortInfo is not this SM's M_Key.
- * - If reading is protected, the M_Key in PortInfo is 0, and M_KeyProtectBits is not 0. The
- *   PortInfo of a port without an M_Key can look the same. The first Set shows whether the port has
- *   an M_Key, because a port with another manager's M_Key does not answer it.
+ * does not configure the port: each sweep counts the port, and the log names it once. If reading is
+ * not protected, PortInfo has the other M_Key (14.2.4.1). If reading is protected, PortInfo has
+ * M_Key 0, and M_KeyProtectBits that are not 0. The PortInfo of a port without an M_Key can look
+ * the same, but such a port answers the first Set.
  *
  * If a lease is configured, a port that gets an SMP with a wrong M_Key starts its lease and sends
  * trap 256. This SM then sends an SMP, because any SMP with the right key stops the lease.

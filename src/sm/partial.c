@@ -17,12 +17,10 @@
  * multicast trees still use the links with which the routes were computed. When all links are
  * Active, links and routes change in one step (sm_part_route()). From then on the SA answers by the
  * new routes, some milliseconds before the last switch has acknowledged its LFT. To answer by the
- * old routes during these milliseconds, the SA would need copies of the tables of half the
- * switches.
+ * old routes until then, the SA would need copies of the tables of half the switches.
  *
- * The switches are asked one after the other, the nearest first. If a cable was pulled, the sweep
- * first reads the switch at the near end, and learns that the link is gone. Then it finds other
- * directed routes to the nodes behind the cable. Only then does it ask the switch at the far end.
+ * The switches are asked one after the other, the nearest first. So if a cable was pulled, the sweep
+ * has found another directed route to the far end before it asks the switch there.
  *
  * A partial sweep ends if it finds any other change: a node that is new, gone, silent or reset; a
  * changed link of a CA; an external port; a cable that leads to another port than before; or a

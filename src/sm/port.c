@@ -157,9 +157,8 @@ static void port_set(struct sm *sm, struct sm_port *p, const struct smp_port_inf
 }
 
 /*
- * Tell whether the present round of a sweep arms and activates @p. A round before the new routes
- * are written handles a link only if both its ends are switches that already forward data
- * (sm_link_harmless()). The round after the new routes are written handles all links.
+ * Tell whether the present round of a sweep arms and activates @p. The round before the stage ROUTE
+ * handles only links whose two switches already forward data; the round after it handles all links.
  */
 static bool in_this_round(const struct sm *sm, const struct sm_port *p)
 {

@@ -47,10 +47,7 @@
 #define SM_SWEEPS_BURST 4
 /* largest number of traps of one port that listeners get in a burst; after the burst, 8 traps per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
-/*
- * rest after a sweep, during which no trap starts a sweep: SM_REST times the sweep's duration, but
- * at most SM_REST_MAX
- */
+/* no trap starts a sweep in this time after a sweep: SM_REST times its duration, at most SM_REST_MAX */
 #define SM_REST 3
 #define SM_REST_MAX NS_SEC(1)
 /* interval of light sweeps while the link of the SM's own port is down */
@@ -428,8 +425,7 @@ void sm_mkey_renew(struct sm *sm, uint16_t lid, ns_t now);
 int sm_lid_seed(struct sm *sm, const struct sm_lid_entry *e, size_t n);
 /*
  * sm_rereg_owe() - Record that a port has to register again, for example because its memberships
- * ended without its knowledge. The next sweeps set ClientReregister in Sets to the port until the
- * port has acknowledged it
+ * ended without its knowledge. The next sweeps set ClientReregister until the port acknowledges it
  */
 void sm_rereg_owe(struct sm *sm, uint64_t port_guid);
 /*

@@ -343,10 +343,9 @@ static void discover(struct sm *sm, ns_t now)
  * Return the stage after the present one. A partial sweep has no stage ELECT, because it reads no
  * end ports and so finds no other SMs.
  *
- * Packets to a link that is not Active are lost. So a link between two switches becomes Active
- * before routes lead over it, if both switches already forward data. This is done in a round before
- * the stage ROUTE. A heavy sweep makes the other links Active in a second round, when their
- * switches have the new tables.
+ * Packets to a link that is not Active are lost. So links whose two switches already forward data
+ * become Active in a first round, before the stage ROUTE. A heavy sweep makes the other links
+ * Active in a second round, when their switches have the new tables.
  */
 static enum sm_stage next_stage(const struct sm *sm)
 {
