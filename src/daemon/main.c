@@ -183,7 +183,7 @@ static void report(int fd, int status, const char *err)
 	msg[0] = (char)status;
 	memcpy(msg + 1, err, n);
 	if (write(fd, msg, n + 1) < 0)
-		return; /* the supervisor has ended, so the daemon ends, too */
+		return; /* the supervisor has ended, so nobody reads this report */
 	close(fd);
 }
 

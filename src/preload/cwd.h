@@ -16,9 +16,9 @@
 bool cwd_is_ours(void);
 
 /**
- * cwd_get() - Copy the working directory, if only this library provides this directory
+ * cwd_get() - Get the path of the working directory, if only this library provides this directory
  * @ret:	PATH_MAX octets, written only on success
- * Return: true if the directory was copied; false if the kernel provides the working directory
+ * Return: true if @ret has the path; false if the kernel provides the working directory
  */
 bool cwd_get(char *ret);
 

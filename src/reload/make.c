@@ -81,9 +81,8 @@ static bool runs(const struct make *m, const struct conf_iface *f)
 }
 
 /*
- * Asks the main process for the descriptors of the namespaces of one of its hosts. The main process
- * has descriptors only of its hosts' namespaces. So not even an attacker who controls the main
- * process can make it send the descriptor of another namespace.
+ * Asks the main process for the descriptors of the namespaces of one of its hosts. SECURITY.md
+ * ("A reload") says what an attacker who controls the main process gains by another descriptor.
  */
 static int ask_host(struct make *m, const char *host, int *ret_net, int *ret_user)
 {

@@ -17,7 +17,7 @@
  * such metric
  */
 struct metric {
-	const char *counter; /* member of "counters" in the row of a port */
+	const char *counter; /* member of the JSON object "counters" of a port (struct web_rows) */
 	const char *switch_name; /* name that follows infiniband_switch_port_ */
 	const char *ca_name; /* name that follows node_infiniband_ */
 	unsigned int unit;

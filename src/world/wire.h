@@ -94,7 +94,7 @@ struct world_wire {
 extern const struct world_wire world_wire_rfc4391;
 /* draft-kashyap-ipoib-ipv4-multicast-01: IPv4 groups have other MGIDs, everything else is as in RFC 4391 */
 extern const struct world_wire world_wire_v4mc01;
-/* draft-kashyap-ipoib-ipv6-over-ib-00: IPv6 without a header */
+/* draft-kashyap-ipoib-ipv6-over-ib-00: IPv6 packets without the encapsulation header */
 extern const struct world_wire world_wire_v6ib00;
 
 /*

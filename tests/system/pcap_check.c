@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- *	pcap_check FILE		print a line for each error, and a summary; the exit status is 1 if there is an error
+ *	pcap_check FILE		prints a line for each error, and then a summary; exit status 1: there is an error
  *
  * Reads a capture (pcap, link type ERF 197, records of type 21: InfiniBand) and checks the lengths,
  * versions, ICRC and VCRC of every packet. pcap_check shares no code with the program that wrote the file:
