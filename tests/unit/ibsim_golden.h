@@ -4,12 +4,12 @@
 
 /*
  * Octets that Debian's libumad2sim0 (with SIM_HOST=Hca2) and ibsim 0.10 exchanged, from an strace
- * of their reads and writes. ibsim simulated net.2sw2path4hca of its examples, and OpenSM 3.3.23
- * was the SM:
+ * of their reads and writes. ibsim simulated its example net.2sw2path4hca. OpenSM 3.3.23 was the
+ * SM. The octets are those of these commands:
  *
- *	connect .. disconnected		smpquery -D nodeinfo 0, from beginning to end
- *	lost, lost_back			smpquery -D nodeinfo 0,2: port 2 has no link
- *	table, table_resp		saquery -p --src-to-dst 1:2, answered by OpenSM
+ *	connect to disconnected	smpquery -D nodeinfo 0, from beginning to end
+ *	lost, lost_back		smpquery -D nodeinfo 0,2: port 2 has no link
+ *	table, table_resp	saquery -p --src-to-dst 1:2, answered by OpenSM
  *
  * Zeros at the end of a message are omitted.
  */

@@ -3,9 +3,9 @@
 #define TESTS_UNIT_KMOD_RIG_H
 
 /*
- * The link, the port and the agents of a device of kmod (the kernel module), compiled for user
- * space with tests/kernel/kernel.h and without the verbs. The rig takes the place of the socket,
- * the work queue and ib_core.
+ * Those parts of kmod (the kernel module) that implement the link, the port and the agents of a
+ * device. They are compiled for user space with tests/kernel/kernel.h; the parts that implement the
+ * verbs are left out. The rig takes the place of the socket, the work queue and ib_core.
  */
 
 #include <stdbool.h>

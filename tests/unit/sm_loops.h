@@ -51,8 +51,9 @@ static void deps_fill(struct deps *d)
 }
 
 /*
- * Search depth first from @channel. Return true if the search reaches a channel that is on its
- * current path: the channels from there on wait for each other in a circle, which is a credit loop.
+ * Search depth first from @channel. Return true if the search comes back to a channel of the path
+ * that it is following. Then the channels from there to the end of this path wait for each other in
+ * a circle, which is a credit loop.
  */
 static bool circle_from(struct deps *d, uint32_t channel)
 {

@@ -457,8 +457,9 @@ static void fly(struct net_node *n, uint8_t in_port, const struct mad_addr *from
 		const uint8_t *mad, unsigned int hops);
 
 /*
- * Answer the SMP @mad in place of its destination. The answer is that of a switch with a new GUID
- * and with all ports up (see net_node.abyss_ports). Returns false if the abyss does not answer
+ * Let the abyss @n (see net_node.abyss_ports) answer the SMP @mad in place of the SMP's
+ * destination. The answer is that of a switch with a new GUID and with all ports up, unless
+ * .abyss_guid or .abyss_type says otherwise. Returns false if the abyss does not answer
  */
 static bool abyss_answer(struct net_node *n, uint8_t *mad)
 {

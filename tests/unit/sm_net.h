@@ -52,14 +52,14 @@ struct net_node {
 	/*
 	 * 0 for an ordinary node. Otherwise the node is an abyss, which behaves like an endless
 	 * subnet. It answers every SMP that reaches it, whatever the rest of the directed route is.
-	 * Its answer is that of a switch with this number of ports and a new GUID.
+	 * By default its answer is that of a switch with this number of ports and a new GUID.
 	 */
 	unsigned int abyss_ports;
 	bool abyss_mute; /* true: the abyss answers nothing but Get(NodeInfo) */
 	ns_t abyss_delay; /* time that the abyss takes for an answer */
 	/*
-	 * Properties of the nodes that an abyss pretends to contain. The first of these nodes is
-	 * always an ordinary switch. The properties are those of all further nodes.
+	 * Properties of the nodes that an abyss pretends to contain. .abyss_guid and .abyss_type do
+	 * not apply to a node at one hop from the SM: this node is a switch with a GUID of its own.
 	 */
 	uint64_t abyss_guid; /* GUID of all nodes inside the abyss; 0: each has a GUID of its own */
 	uint8_t abyss_type; /* NodeType of all nodes inside the abyss; 0: a switch */
@@ -113,14 +113,14 @@ void net_random(struct net *net, uint64_t seed, unsigned int switches, unsigned 
 void net_ring(struct net *net, struct net_node *s[3]);
 
 /*
- * Make two switches s1 and s2, which @parallel cables join, with two hosts on each: h1 and h2 on s1, h3 and h4 on s2.
- * net->node[0] and [1] are the switches, [2] to [5] the hosts.
+ * Make two switches s1 and s2, which @parallel cables join. Each has two hosts: h1 and h2 are on
+ * s1, h3 and h4 on s2. net->node[0] and [1] are the switches, [2] to [5] the hosts.
  */
 void net_two_switches(struct net *net, unsigned int parallel);
 
 /*
- * Return the MAD endpoint of a node. The first call makes the endpoint; if @is_sm is true, this
- * call also sets the capability bit IsSM of the node.
+ * Return the MAD endpoint of a node. The first call makes the endpoint. A call with
+ * @is_sm true, whether it is the first or not, sets the capability bit IsSM of the node.
  */
 struct mad_ep *net_ep(struct net_node *n, bool is_sm);
 

@@ -16,9 +16,9 @@ struct rig {
 	uint32_t own; /* index of the node at whose port the survey runs */
 	struct survey_cfg cfg;
 	/*
-	 * Requests for the attribute .silent_attr to the node with the name .silent are lost, or
-	 * are refused with .status if .status is not 0. Name NULL: no request is lost; attribute 0:
-	 * requests for all attributes are lost
+	 * .silent: name of a node (NULL: no request is lost or refused). .silent_attr: an attribute
+	 * (0: all attributes). Requests for this attribute to this node are lost if .status is 0.
+	 * Otherwise they are refused with the MAD status .status
 	 */
 	const char *silent;
 	uint16_t silent_attr, status;

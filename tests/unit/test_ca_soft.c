@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Tests of ca_soft: the conformance suite (ca_suite.h) over two soft HCAs that a wire in memory
- * connects, and the behaviour that only this backend has: one port can have several users, each of
- * which gets the events of the port.
+ * Tests of ca_soft. The conformance suite (ca_suite.h) runs over two soft HCAs, which a wire in
+ * memory connects. Further tests are about what only this backend allows: one port can have several
+ * users, and each of them gets the events of the port.
  */
 
 #include <errno.h>

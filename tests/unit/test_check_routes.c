@@ -283,8 +283,9 @@ static void test_lanes_are_of_no_use_if_all_sls_have_the_same(void **state)
 }
 
 /*
- * Return a fabric with two VLs, where SL n is on VL n. The SA has returned SL 1 for each path that
- * takes part in the credit loop, except for the last of these paths, which has SL @sl_of_last.
+ * Return a fabric with two VLs, where SL n is on VL n. The credit loop consists of three waits of a
+ * link for the next link. For each wait the SA has returned one path that causes it. The paths of
+ * the first two waits have SL 1, and the path of the last wait has SL @sl_of_last.
  */
 static struct chk_fabric *with_lanes(uint8_t sl_of_last)
 {

@@ -9,9 +9,11 @@
 
 /*
  * On a busy machine packets and steps of the hook program come late. The tests check, on virtual
- * time, that no verdict depends on such delays. A case does not run if a case in its .after has
- * failed, and the DUT of clauses_dut.h fails many cases. So each test has a profile of its own, in
- * which the .after of the tested cases names only R56/reply, the check of the reply to ARP.
+ * time, that no verdict depends on such delays.
+ *
+ * A case does not run if a case in its .after has failed, and the DUT of clauses_dut.h fails many
+ * cases. So each test copies the tested cases into a profile of its own. In the copies, .after
+ * names only R56/reply, the check of the reply to ARP.
  */
 
 static struct dut d;

@@ -51,8 +51,9 @@ static void test_a_right_dut_passes_bring_up_join_and_arp(void **state)
 }
 
 /*
- * Clause R11 is about the groups of IPv4 multicast. The suite must not apply this clause to
- * broadcast groups, whose group ID has 32 bits (R13), whatever the P_Key is
+ * Clause R11 requires that the group ID of an IPv4 multicast group has only 28 bits. The suite must
+ * not apply this clause to a broadcast group, whatever the group's P_Key is, because its group ID
+ * has 32 bits (R13)
  */
 static void test_R11_does_not_judge_broadcast_groups(void **state)
 {
@@ -317,8 +318,9 @@ static void test_a_sum_has_the_result_of_its_parts(void **state)
 }
 
 /*
- * Check that the .after of case @c names no combined case. Combined cases get their verdicts after
- * all other cases have run, so case @c would never run
+ * Check that the .after of case @c names no combined case. Case @c waits for the verdicts of the
+ * cases in its .after. Combined cases get their verdicts only after all other cases have run, so
+ * case @c would never run
  */
 static void runs_after_no_sum(const struct conform_chapter *const *chapters,
 			      const struct conform_case *c)

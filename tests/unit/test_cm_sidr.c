@@ -359,9 +359,9 @@ static void test_a_service_that_may_be_another_programs_is_not_refused(void **st
 }
 
 /*
- * An interface on the port of the SM's node has a CM agent there, too, beside the server's agent.
- * It only sends requests, so it must not count as another program that might serve the ServiceID of
- * a request.
+ * The port of the server has a second CM agent, which only sends requests. An interface on the port
+ * of an SM has such an agent. The second agent must not count as another program that might serve
+ * the ServiceID of a request.
  */
 static void test_another_agent_for_questions_is_no_other_program(void **state)
 {

@@ -123,8 +123,8 @@ static void test_fabric_map_and_load_agree(void **state)
 }
 
 /*
- * The first hop must be the source's own port, and each further hop must be the port in the LFT
- * entry of the switch to which the previous hop leads.
+ * The first hop must be the source's own port. Each further hop must be a port of the node to which
+ * the previous hop leads. The last hop must lead to the destination.
  */
 static void test_fabric_route_follows_the_tables(void **state)
 {

@@ -15,8 +15,8 @@
 #include "wire/smp.h"
 
 /*
- * Tests what `uipoib monitor` prints about each kind of trap. The instance has no interfaces, and
- * one fabric: two switches that two cables connect, and four CAs; the SM runs on Switch1. Time is
+ * Tests what `uipoib monitor` prints about each kind of trap. The instance has no interfaces. Its
+ * fabric has four CAs, and two switches that two cables connect. The SM runs on Switch1. Time is
  * virtual.
  */
 
@@ -180,8 +180,9 @@ static void test_bad_qkey_shows_the_whole_key(void **state)
 }
 
 /*
- * If the LID of the packet's sender is no longer in use, the row must name the sender by its GID. A
- * multicast group must be shown by its LID and GID.
+ * No port has the SLID that the notice contains. So the row must name the sender's port, which the
+ * SGID in the notice identifies. The destination is a multicast group: the row must contain the LID
+ * and the GID of the group, and name no port.
  */
 static void test_ends_are_named_by_gid_if_the_lid_names_none(void **state)
 {

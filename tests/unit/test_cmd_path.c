@@ -298,8 +298,9 @@ static void test_path_get_leaves_half_of_the_clients_to_commands(void **state)
 }
 
 /*
- * A program has shut down its sending side and does not read the answer to its request. The request
- * must not count against the limit of open requests after the server has sent the answer.
+ * A program sends a request, and shuts down its sending side. When the server has sent the answer,
+ * the program must no longer count against the limit of clients, even if it has not read the
+ * answer.
  */
 static void test_path_get_an_answered_question_takes_no_place(void **state)
 {
@@ -333,8 +334,9 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	     "uib0@h1: the port Hca1/1 is none of a soft fabric, so nothing shows the way of its "
 	     "packets");
 	/*
-	 * uib1 has the requested address, but is on a soft fabric, and the port of uib0 belongs to
-	 * none here. So uib1 must not be taken as the owner of the address.
+	 * The test assigns the requested address to uib1. The port of uib1 belongs to a soft
+	 * fabric, but the port of uib0 belongs to none here. So `path get` on uib0 must not take
+	 * uib1 as the owner of the address.
 	 */
 	give_address(r);
 	send_to(r->c.peer, ADDRESS);

@@ -8,10 +8,10 @@
 #include "ctl_rig.h"
 
 /*
- * The instance's part of a reload: requests of clients, and requests of the supervisor, in each
- * order in which they can arrive. The instance accepts requests of the supervisor only on
- * connections whose peer (SO_PEERCRED) is its parent process. So the tests run in a child process,
- * and use socket pairs that the parent process has made.
+ * Tests what the instance does in a reload. Requests of clients and requests of the supervisor
+ * arrive in each possible order. The instance accepts requests of the supervisor only on
+ * connections whose peer (SO_PEERCRED) is its parent process. So each test runs in a child process,
+ * and uses socket pairs that the parent process has made.
  */
 
 #define PAIRS 8

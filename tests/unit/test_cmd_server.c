@@ -288,8 +288,9 @@ static void test_client_that_goes_without_reading_is_still_obeyed(void **state)
 }
 
 /*
- * While one request is open, further requests of the client wait: first in the server's buffer for
- * this client, and when this buffer is full, in the socket. The event loop must not spin meanwhile.
+ * While one request is open, further requests of the client wait. They wait in the server's buffer
+ * for this client, or in the socket when this buffer is full. The event loop must not spin
+ * meanwhile.
  */
 static void test_requests_behind_an_open_one_wait(void **state)
 {

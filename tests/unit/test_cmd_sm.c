@@ -79,8 +79,8 @@ static void test_sm_hands_over_to_a_better_one_and_back(void **state)
 
 	/*
 	 * `fabric sm stop` stops the SM on the named port, or the master if no port is named. A
-	 * standby becomes master when the stopped SM has left three polls of the standby without an
-	 * answer.
+	 * standby becomes master after three of its polls have got no answer from the stopped
+	 * master.
 	 */
 	cmd_rig_ok(r, "fabric sm stop", json_pack("{s:s}", "port", "Hca3/1"));
 	cmd_rig_ok(r, "fabric sm stop", NULL);

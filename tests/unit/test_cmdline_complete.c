@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Tests the candidates that a shell offers for the last word of a command line. No instance is
- * running, so names of objects are not offered, because they come from an instance.
+ * Tests the candidates that a shell offers for the last word of a command line. Names of objects
+ * are not offered here, because they come from an instance and no instance is running.
  */
 
 static int nothing(int argc, char **argv)

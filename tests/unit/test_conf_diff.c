@@ -10,8 +10,9 @@
 #include "util/list.h"
 
 /*
- * Tests conf_diff() with a table of pairs of configuration files: how an instance that runs with
- * the first file of a pair has to change for the second file.
+ * Tests conf_diff() with a table of pairs of configuration files. conf_diff() returns what must
+ * change in an instance that runs with the first file of a pair, so that it conforms to the second
+ * file.
  */
 
 #define LAB "[fabric lab]\ntopology = lab.topo\npartitions = a.conf\n"

@@ -389,8 +389,8 @@ static void test_crc_right_of_short_packets(void **state)
 }
 
 /*
- * An acknowledgement of an RC connection has no DETH. LRH, BTH and AETH are 24 octets, or 64 with a
- * GRH, which is less than the headers of a UD packet.
+ * An acknowledgement of an RC connection has no DETH. Its headers LRH, BTH and AETH have 24 octets,
+ * or 64 with a GRH. The headers of a UD packet are longer.
  */
 static void test_crc_right_of_an_acknowledgement(void **state)
 {

@@ -253,9 +253,9 @@ static void test_equal_damage_in_two_packets_is_found(void **state)
 }
 
 /*
- * --- equal damage in two packets, of which one is d packets after the other, must never cancel
- * out. It could cancel out only if x^(8 * CRC_SUM_STEP * d) + 1 and the generator polynomial had a
- * common factor
+ * --- if two packets have equal damage, and one packet is d packets after the other, the damage
+ * must never cancel out in the sum. It could cancel out only if x^(8 * CRC_SUM_STEP * d) + 1 and
+ * the generator polynomial had a common factor
  */
 
 static unsigned int degree(uint64_t a)

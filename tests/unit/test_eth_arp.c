@@ -4,9 +4,10 @@
 #include "ipoib/link.h"
 
 /*
- * Tests ARP messages in both directions, octet by octet. On the TAP they have the format of RFC 826
- * (hardware type 1, address length 6), on the link that of RFC 4391 §9.2 (hardware type 32, address
- * length 20). The interface has LID 5 and QPN 0x48, the peer has LID 7 and QPN 0x77.
+ * Tests ARP messages in both directions, octet by octet. On the TAP the messages have the format of
+ * RFC 826 (hardware type 1, address length 6). On the link they have the format of RFC 4391 §9.2
+ * (hardware type 32, address length 20). The interface has LID 5 and QPN 0x48, the peer has LID 7
+ * and QPN 0x77.
  */
 
 #define OWN_MAC "\x02\xf7\x64\xef\xc6\xfe"
@@ -216,8 +217,9 @@ static void test_target_of_a_request_is_a_hint(void **state)
 
 	ipoib_link_info(er.r.link, &before);
 	/*
-	 * The target of the first request is the broadcast address, as `arping -U` sends it on
-	 * IPoIB. The target of the second request is an address that the link does not know.
+	 * The target hardware address of the first request is the broadcast address, as in requests
+	 * that `arping -U` sends on IPoIB. That of the second request is an address that the link
+	 * does not know.
 	 */
 	rx_bcast(0x0806, LINK(REQUEST, PEER_HW, PEER_IP, BCAST_HW, PEER_IP));
 	check_got(er_bcast_mac, 0x0806, ETHER(REQUEST, PEER_MAC, PEER_IP, NO_MAC, PEER_IP));
@@ -332,9 +334,9 @@ static void test_I29_rarp_is_rewritten_like_arp(void **state)
 }
 
 /*
- * A RARP request (RFC 903) can ask for the IP address of a third host. Towards the TAP, the
- * link-layer address of this host must become a MAC (its token), and packets to this MAC must reach
- * the host.
+ * A RARP request (RFC 903) can ask for the IP address of a third host. In the request on the TAP, a
+ * MAC (the token of this host) must take the place of this host's link-layer address. Packets to
+ * this MAC must reach the host.
  */
 static void test_rarp_target_gets_a_token(void **state)
 {

@@ -107,9 +107,9 @@ static void test_D1_D2_D3_discover(void **state)
 }
 
 /*
- * A client that waits for a reply and has no IP address must ask for replies by broadcast (RFC 4390
- * §2.2), because on InfiniBand a server cannot send to chaddr. In all other messages the flag must
- * be 0.
+ * If a client waits for a reply and has no IP address, its message must have the broadcast flag
+ * (RFC 4390 §2.2), because on InfiniBand a server cannot send to chaddr. In all other messages the
+ * flag must be 0.
  */
 static void test_D3_broadcast_flag_by_type_and_ciaddr(void **state)
 {
@@ -341,11 +341,13 @@ static void test_D4_server_sees_the_token_and_its_reply_loses_it(void **state)
 }
 
 /*
- * A request from the link has the broadcast flag although its client has an IP address; such a
- * client must clear the flag. The interface must clear it before the request reaches the server
- * behind the TAP. The reason: systemd-networkd sets the flag even to renew its lease, but then
- * accepts only unicasts. Without this help it could not renew its lease at a server that obeys the
- * flag, such as ISC's.
+ * A request from the link has the broadcast flag although its client has an IP address. A correct
+ * client would clear the flag. The interface must clear it before the request reaches the server
+ * behind the TAP.
+ *
+ * The reason: systemd-networkd sets the flag even in the request that renews its lease, but then
+ * accepts only a unicast reply. Some servers, such as ISC's, obey the flag. If the interface did
+ * not clear the flag, systemd-networkd could not renew its lease at such a server.
  */
 static void test_D3_server_is_not_asked_for_a_broadcast_by_who_has_an_address(void **state)
 {

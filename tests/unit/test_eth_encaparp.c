@@ -241,11 +241,13 @@ static void test_P16_request_to_one_neighbour_is_multicast(void **state)
 }
 
 /*
- * The reply to a request of the peer, by column TARGET of §6.4. The sender's values are copied from
- * the request of the peer at GID fe80::2:c903:0:7, and the target is the rig's port. In this
- * request the EUI-64 is not the low half of the GID. This is allowed, because only the GID at index
- * 0 must contain the EUI-64, and a port can use another of its GIDs. The reserved octet in the
- * request was not 0.
+ * The rig's reply to a request of the peer, by column TARGET of §6.4. In a reply, too, "sender" is
+ * the requester: here the peer at GID fe80::2:c903:0:7, whose values are copied from the request.
+ * The target is the rig's port.
+ *
+ * The peer's EUI-64 is not the low half of its GID. This is allowed, because only the GID at index
+ * 0 must contain the EUI-64, and a port can use another of its GIDs. The octet Reserved8 before the
+ * sender's QPN was not 0 in the request.
  */
 static const uint8_t reply[] = {
 	0x00, 0x00, 0x08, 0x00, /* Reserved16, Ethertype */
@@ -451,9 +453,9 @@ static void test_P4_P22_other_packets_are_dropped_and_counted(void **state)
 	assert_int_equal(drops[IPOIB_DROP_SHORT], 5);
 	assert_int_equal(er.ngot, 0);
 	/*
-	 * An ARP message of RFC 4391 arrives, which differs from IBARP only in its length fields.
-	 * Then the TAP sends RARP, for which the draft has no format. Both messages must be
-	 * dropped.
+	 * An ARP message of RFC 4391 arrives. The header of such a message differs from that of
+	 * IBARP only in HLEN, which is 20. Then the TAP sends RARP, for which the draft has no
+	 * format. Both messages must be dropped.
 	 */
 	from_peer(ETH_P_ARP4, (uint8_t[56]){ 0, 32, 8, 0, 20, 4, 0, 1 }, 56, true);
 	assert_int_equal(er_drops(ETH_DROP_RX_ARP), 1);
@@ -915,9 +917,9 @@ static void test_P25_grh_of_a_reply_is_that_of_the_path(void **state)
 }
 
 /*
- * The SA restarts, and SIDR then gives the link a broadcast group of another scope, so all IP
- * groups have other MGIDs. The membership report for an IP group must be sent as soon as the link
- * has joined the group with its new MGID, and not only after the report's time-out.
+ * The SA restarts, and SIDR gives the link a broadcast group of another scope. So the MGIDs of all
+ * IP groups change. The membership report for an IP group waits until the link has joined the group
+ * with its new MGID. The report must then be sent at once, and not only after its time limit.
  */
 static void test_P18_report_of_a_group_after_the_scope_has_changed(void **state)
 {

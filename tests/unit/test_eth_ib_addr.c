@@ -9,8 +9,8 @@
 /*
  * The InfiniBand shape of an interface: ARP, RARP and Neighbour Discovery. On a device of ARP
  * hardware type 32 the kernel uses the message formats of RFC 4391. So the messages pass unchanged
- * on links of profile rfc4391, and are rewritten on links of other profiles. The tests of the
- * Ethernet shape check the octets on the link, because these do not depend on the shape.
+ * on links of profile rfc4391, and are rewritten on links of other profiles. The octets on the link
+ * do not depend on the shape, and are checked by the tests of the Ethernet shape.
  */
 
 #define FLAG_PEER "\x80\0\0\x77\xfe\x80\0\0\0\0\0\0\0\x02\xc9\x03\0\0\0\x07"
@@ -642,8 +642,8 @@ static void test_P16_ibarp_that_is_refused(void **state)
 }
 
 /*
- * The peer advertises a Q_Key with bit 31 that is not the link's Q_Key. Packets that the interface
- * sends cannot have such a Q_Key, so the peer's request must be dropped
+ * The peer advertises a Q_Key that has bit 31, and that is not the link's Q_Key. Packets that the
+ * interface sends cannot have such a Q_Key, so the peer's request must be dropped
  */
 static void test_P17_qkey_that_cannot_be_used(void **state)
 {
@@ -662,10 +662,11 @@ static void test_P17_qkey_that_cannot_be_used(void **state)
 }
 
 /*
- * A peer has been idle for so long that the link deletes the Q_Key and the other values that the
- * peer has advertised. The kernel still has the peer's address. So the interface must report the
- * peer by the callback .lladdr_gone, and the owner of the interface then makes the kernel resolve
- * the address again. Otherwise packets to the peer would have a wrong Q_Key.
+ * A peer has been idle for so long that the link deletes the values that the peer has advertised,
+ * such as its Q_Key. The kernel still has the peer's address. If the kernel used this address,
+ * packets to the peer would have a wrong Q_Key. So the interface must report the peer by the
+ * callback .lladdr_gone. The owner of the interface then makes the kernel resolve the address
+ * again.
  */
 static void test_V14_peer_that_is_forgotten_is_reported(void **state)
 {

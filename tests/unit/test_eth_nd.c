@@ -511,8 +511,9 @@ static void test_message_above_the_bound(void **state)
 }
 
 /*
- * Packets that are not valid Neighbour Discovery must pass unchanged: messages whose hop limit is
- * not 255, which shows that they have come through a router (RFC 4861), and other ICMPv6 messages.
+ * Packets that are not valid Neighbour Discovery must pass unchanged. Examples are other ICMPv6
+ * messages, and messages whose hop limit is not 255. Such a hop limit shows that a message has come
+ * through a router (RFC 4861).
  */
 static void test_what_is_not_nd_passes_as_it_is(void **state)
 {
