@@ -122,9 +122,25 @@ static void test_fabric_map_and_load_agree(void **state)
 	cmd_rig_refused(r, "fabric load", json_pack("{s:s}", "fabric", "x"), "no such fabric");
 }
 
+/* Checks that the switch at @hop, "NODE/PORT", sends packets for Hca4/1 to PORT, as its LFT says */
+static void assert_hop_is_in_the_lft(struct ctl_rig *r, const char *hop)
+{
+	char node[64], port[96];
+	json_t *rows;
+
+	snprintf(node, sizeof(node), "%s", hop);
+	*strrchr(node, '/') = '\0';
+	rows = cmd_rig_rows(r, "fabric lft show", json_pack("{s:s}", "node", node));
+	snprintf(port, sizeof(port), "%s/%lld", node,
+		 cmd_row_num(cmd_row_with(rows, "destination", "Hca4/1"), "port"));
+	assert_string_equal(hop, port);
+	json_decref(rows);
+}
+
 /*
  * The first hop must be the source's own port. Each further hop must be a port of the node to which
- * the previous hop leads. The last hop must lead to the destination.
+ * the previous hop leads, and this port must be the LFT entry of the destination. The last hop must
+ * lead to the destination.
  */
 static void test_fabric_route_follows_the_tables(void **state)
 {
@@ -139,15 +155,14 @@ static void test_fabric_route_follows_the_tables(void **state)
 	assert_string_equal(cmd_row_str(json_array_get(hops, n - 1), "peer"), "Hca4/1");
 	json_array_foreach(hops, i, hop)
 	{
-		char node[64];
+		const char *port = cmd_row_str(hop, "port"), *peer;
+		size_t node = (size_t)(strrchr(port, '/') - port) + 1;
 
 		if (!i)
 			continue;
-		snprintf(node, sizeof(node), "%s", cmd_row_str(hop, "port"));
-		*strrchr(node, '/') = '\0';
-		assert_int_equal(strncmp(cmd_row_str(json_array_get(hops, i - 1), "peer"), node,
-					 strlen(node)),
-				 0);
+		peer = cmd_row_str(json_array_get(hops, i - 1), "peer");
+		assert_int_equal(strncmp(peer, port, node), 0); /* "NODE/" is the same */
+		assert_hop_is_in_the_lft(r, port);
 	}
 	json_decref(hops);
 	cmd_rig_refused(r, "fabric route", json_pack("{s:s}", "from", "Hca1/1"), "to");
