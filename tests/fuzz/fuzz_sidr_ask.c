@@ -6,9 +6,9 @@
 
 /*
  * A port has an SA client, a CM agent that sends and answers SIDR requests, and a registered
- * service. It receives MADs made from the input. Some of them have the TID, the RequestID and the
- * ServiceID of the MAD that the port sent last, or answer this MAD. A step of the input has 48
- * octets: event (1), choices (1), octets of the MAD from offset 24 on (46).
+ * service. The port receives MADs made from the input. Each has the TID of the MAD that the port
+ * sent last, and some are valid answers to that MAD. A step of the input has 48 octets: event (1),
+ * choices (1), octets of the MAD from offset 24 on (46).
  */
 
 #define STEP 48
@@ -93,8 +93,9 @@ static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, str
 }
 
 /*
- * Make a message of the CM. If s[1] has bit 0x20, the message has the ServiceID and the RequestID
- * of the MAD that was sent last; if it also has bit 0x80, the Status is 0.
+ * Make a message of the CM. If s[1] has bit 0x20, the message has the ServiceID ID, and the
+ * RequestID of the MAD that was sent last. If s[1] also has bit 0x80, the Status of a SIDR_REP is
+ * 0.
  */
 static void answer_cm(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 /*
- * Give the input to every decoder of management formats, and to print_mad(). A decoded MAD is
- * encoded and decoded again. The result must be the same MAD, and a second round must change
- * nothing.
+ * Give the input to every decoder of management formats, and to print_mad(). What a
+ * decoder accepts is encoded, decoded and encoded again. The second decoding must succeed, and both
+ * encodings must be equal.
  */
 
 #include <stdlib.h>

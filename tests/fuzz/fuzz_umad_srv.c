@@ -6,10 +6,11 @@
 #include "wire/sa.h"
 
 /*
- * Four programs use the umad server of a CA with two ports. A step of the input consists of the
- * event and the program (1 octet), the number of the octets that follow (2 octets), and these octets.
- * The target makes a message of the program from them. Packets that the CA sends are delivered to the same CA
- * again, so that the CA or another program answers requests.
+ * Four programs use the umad server of a CA with two ports. A step of the input has 1 octet for
+ * the event and the program, 2 octets for a length, and then as many octets as the length says.
+ * From the octets after the length, the target makes a message that the program sends to the
+ * server. Packets that the CA sends are delivered to the same CA, so that the CA or another program
+ * answers requests.
  */
 
 #define CONNS 4

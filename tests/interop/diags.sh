@@ -17,7 +17,7 @@ used=$work/used
 : >"$used"
 
 # Print a topology in which the ports support only the width and speed of their links. The SM enables every width and
-# speed that a port supports, and ibsim would change links that are up if higher speeds were enabled.
+# speed that a port supports. If it enabled higher speeds than a link uses, ibsim would change links that are already up.
 net_topo() {
 	case $1 in
 	fat-tree) topo_fat_tree 4 | awk '

@@ -136,8 +136,8 @@ asked() {
 }
 
 # sim_env ibsim|lab NODE: set the array sim_env to the words that must precede a command so that the command runs on
-# this node. If a script starts a command in the background by the array, $! is the pid of the command; with on_sim,
-# $! would be the pid of a shell.
+# this node. A script that starts a command in the background puts the words of sim_env before the command. Then
+# $! is the pid of the command. With on_sim, $! would be the pid of a shell.
 sim_env() {
 	local name=$inst
 	[ "$1" = lab ] || name=$inst-ibsim
@@ -180,9 +180,9 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# settled N: succeeds when each of the N hosts of conf_hosts is a full member of its five groups and has subscribed to four
-# traps, and when the switches forward to all members. The groups are broadcast, all hosts of IPv4 and of IPv6, and a group
-# for each of two IPv6 addresses. From then on the records of the SA do not change.
+# settled N: succeeds if the switches forward to all members of all groups, and each of the N hosts of conf_hosts has
+# subscribed to four traps and is a full member of five groups: broadcast; all hosts of IPv4; all hosts of IPv6; and one
+# group for each of two IPv6 addresses. From then on the records of the SA do not change.
 settled() {
 	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
 		u fabric check --at h2 --seconds 0

@@ -203,8 +203,8 @@ gets_lease() { leased >"$work/lease" 2>&1 && grep -E 'bound to 10\.4\.7\.' "$wor
 check "a station behind the bridge gets a lease" eventually $vm_patience gets_lease
 check "it reaches the kernel of another VM from that address" pings s3 -I "$(grep -oE '10\.4\.7\.[0-9]+' "$work/lease" | tail -1)" 10.4.9.2
 
-# --- managers change LIDs, P_Keys and themselves, under the embedded SM and under OpenSM; after each change the stations and
-# the interface of the other partition must work
+# --- the LID and the P_Keys of the port change, managers replace each other, and under OpenSM the link goes down and comes
+# up. After each of these changes, pings must pass as in traffic
 
 traffic() { pings s1 10.4.0.1 && pings s2 10.4.9.2 && pings b 10.4.8.1; }
 # after STATED REGEX CMD...: run CMD. Then a new line of the daemon's log must match, within STATED seconds (doc/fidelity.md)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# `uipoib conform` with the kernel's own IPoIB in a VM as the DUT. The only cases that fail are those about the differences between
-# Linux and the documents that doc/fidelity.md lists.
+# `uipoib conform` with the kernel's own IPoIB in a VM as the DUT. The only cases that fail are about
+# differences between Linux and the documents. doc/fidelity.md lists these differences.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 python3 jq
 . tests/system/conform_rig.bash

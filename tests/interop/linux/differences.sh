@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Differences between Linux's ib_ipoib and RFC 4391. doc/fidelity.md lists them ("Linux's driver and the RFC"). This script
-# provokes each of them and finds it in a capture. So it proves the list for the kernel that the VM boots.
+# makes Linux show each difference, and finds the difference in a capture. So the script proves the list for the kernel
+# that the VM boots.
 #
 #	h1 10.4.0.1 -- Hca1 -- Switch1 -6--6- Switch2 -- Hca2 -- h2
 #	       VM 10.4.9.1 == UDP == 2            2 == UDP == differences.py peer 10.4.6.6

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Traffic flows both ways between Linux and uipoib hosts while subnet managers restart, hand over and move, and LIDs and
-# P_Keys change. After each of these faults IPv4, IPv6 and multicast are back in both directions within the time that
-# doc/fidelity.md states, and the SA that runs after the fault has all memberships. The script prints
-# the times.
+# Traffic flows both ways between Linux and uipoib hosts. Meanwhile subnet managers restart, hand over and move. LIDs and
+# P_Keys change, too. After each of these faults, IPv4, IPv6 and multicast are back in both directions within the time that
+# doc/fidelity.md states. The SA that runs after the fault has all memberships. The script prints the times.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	          |

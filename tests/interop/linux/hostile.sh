@@ -35,8 +35,8 @@ wire=$(u -j fabric udp show | jq -r '.udp[] | select(.port == "Switch1/2") | .li
 g a sysctl -qw net.core.rmem_max=16777216 # room for a burst in a receiver's socket
 vm_lid=$(($(g a cat /sys/class/infiniband/uib0/ports/1/lid)))
 
-# ping_both COUNT [ANY]: send COUNT pings from each end to the other end by IPv4 and IPv6. Succeeds if no ping is lost,
-# or with ANY if at least one of COUNT pings is answered
+# ping_both COUNT [ANY]: send COUNT pings from each end to the other end by IPv4 and IPv6. Succeeds if no ping is lost.
+# With ANY, succeeds if at least one of the COUNT pings to each address is answered
 ping_both() {
 	pings x h2 "$@" 10.4.9.1 && pings g a "$@" 10.4.0.2 && pings x h2 "$@" fd04::901 && pings g a "$@" fd04::1 &&
 		pings x h1 "$@" 10.4.9.1
@@ -79,9 +79,10 @@ flows() {
 groups_joined() {
 	u -j fabric group show | jq -e '[.group[].mgid] | contains(["ff12:401b:ffff::f05:505", "ff12:401b:ffff::f05:506"])'
 }
-# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram is allowed to be missing for three reasons:
-# a fault lost it, or ib_ipoib had posted no receive for it, which uib.ko counts, or ib_ipoib dropped it while it joined a
-# group, because meanwhile ib_ipoib holds back only three packets
+# flows_right DATAGRAMS OCTETS: succeeds if no damaged data arrived. A datagram may be missing for three reasons:
+# - A fault lost the datagram.
+# - ib_ipoib had posted no receive for the datagram. uib.ko counts such datagrams.
+# - ib_ipoib dropped the datagram while it joined a group. Until it has joined, it holds back only three packets.
 flows_right() {
 	local no_receive=$(uib drop_no_receive) there=$(hits Switch1/2) here=$(hits Switch1/6 "udp:$wire") unsent=$(tx_dropped)
 	flows "$1" "$2" || { cat "$work/got"; return 1; }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. This interface is on the same link as
-# the kernel's own ib_ipoib in another VM and hosts whose interfaces are TAPs.
+# With `netdev = ibtap`, the interface of a uipoib in a VM is a device of type 32. On the same link are
+# the kernel's own ib_ipoib in another VM, and uipoib hosts whose interfaces are TAPs.
 #
 #	h1 --- Switch1 --- Switch2 --- h2
 #	        |   |

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # check.sh: waits
 #
-# Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0. Tested are DHCP by
-# systemd-networkd, NetworkManager, partitions and network namespaces.
+# Programs that administer interfaces work on a device of `netdev = ibtap` as on the kernel's ib0. Tested are
+# NetworkManager, DHCP by systemd-networkd, partitions, and network namespaces.
 #
 # 	h1 (dhcpd) --- Switch1 --- Switch2 --- h2		uib1 of h1, ib1 of a: another partition
 # 	                 |

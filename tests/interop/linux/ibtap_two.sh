@@ -77,9 +77,9 @@ kept() { # IP...: succeeds if a's kernel has entries for all these addresses of 
 	eventually 30 evicted || return 1
 	for ip; do knows a b "$ip" || return 1; done
 }
-# ups: print how often the UDP links of both VMs have come up. steady CMD IP...: run CMD IP..., and run it again if a link went
-# down meanwhile. A link goes down if a VM on a busy
-# machine sends nothing for 3 s, and then the kernel deletes neighbour entries.
+# ups: print how often the UDP links of both VMs have come up. steady CMD IP...: run CMD IP..., and run it again if a link
+# went down meanwhile. A link goes down if a VM on a busy machine sends nothing for 3 s. Then the kernel deletes neighbour
+# entries.
 ups() { u -j fabric udp show | jq '[.udp[].ups] | add'; }
 steady() {
 	local try before status ip

@@ -75,8 +75,8 @@ vm_wait() {
 	done
 }
 
-# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko: ib0 becomes an
-# interface of uipoib at the same cable, with these additional lines in its section. vm_port NAME prints the key `port` of
+# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko. Then ib0 is an
+# interface of uipoib at the same cable. The LINEs are added to the section of ib0 in uipoib's configuration. vm_port NAME prints the key `port` of
 # this interface, for other sections. The VM needs `--share "$work"`. uipoib opens the interface and the UDP link in one
 # network namespace, so vm_ibtap moves the Ethernet interface that leads to the fabric to the VM's first namespace. Its
 # neighbour entry is made again there, because nobody answers ARP.

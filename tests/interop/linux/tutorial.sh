@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Types the commands of lesson 8 of doc/tutorial, which uses a kernel's ib0, as a reader would (see
-# tests/interop/tutorial.py). The lesson also runs the example in examples/vm.
+# Types the commands of lesson 8 of doc/tutorial as a reader would (see tests/interop/tutorial.py). The lesson uses a
+# kernel's ib0, and also runs the example in examples/vm.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 smpquery python3
 unset UIPOIB_NAME

@@ -100,8 +100,8 @@ rates() {
 }
 median() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
 # near: succeeds if ibtap has more than half of TAP's rate, by the median of the rounds' ratios. The two transfers of a
-# round follow each other, so other programs usually slow both down. Sometimes they slow down only one transfer, so the
-# test makes up to three times as many rounds.
+# round follow each other, so other programs usually slow both down. Sometimes they slow down only one transfer. So the
+# test makes 5 rounds, and up to 10 more if near fails.
 near() {
 	paste "$work/ibtap" "$work/tap" | awk '{ print $1 / $2 }' >"$work/ratio"
 	echo "ibtap $(median "$work/ibtap"), tap $(median "$work/tap") bit/s; ratios: $(sort -n "$work/ratio" | tr '\n' ' ')"
