@@ -30,7 +30,8 @@ net_topo() {
 
 conf_bare() { printf '[fabric lab]\ntopology = lab.topo\nsm = external\nibsim = %s\nmtu = 2048\n' "$inst"; }
 
-# ask WHERE NODE: run every command and keep the outputs in numbered files. A command that gets no answer is
+# ask WHERE NODE: run every command of $work/commands on NODE of the fabric WHERE (ibsim or lab), and keep the outputs in numbered
+# files. A command that gets no answer is
 # repeated, because libumad2sim may deadlock when a program ends after a time-out, and ibsim may be busy with a
 # client that has ended.
 ask() {

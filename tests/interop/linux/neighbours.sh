@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ARP and ND between Linux's ib0 and interfaces of uipoib. All nodes learn the same link-layer address of a node, neighbours
-# are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
+# ARP and ND between Linux's ib0 and interfaces of uipoib. For each node, all other nodes learn the same link-layer address;
+# neighbours are probed, duplicate addresses are detected, neighbours are removed, and addresses move with and without an
 # announcement. Each of these properties is checked from both sides.
 #
 #	h1 --- Switch1 --- Switch2 --- h2

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # `uipoib vm` works in unusual conditions: closed descriptors, output without a reader, folders that cannot be read, a user
-# who is not root, long commands, little memory, Ctrl-C. The example in examples/vm starts its own VM.
+# who is not root, long commands, little memory, Ctrl-C. The test in examples/vm calls `uipoib vm` with
+# the right arguments.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 script setpriv
 unset UIPOIB_NAME
