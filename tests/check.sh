@@ -246,7 +246,7 @@ while IFS=: read -r t line; do
 done < <(awk 'FNR <= 12 && sub(/^[#\/]\** check\.sh: */, "") { sub(/ *\*\/$/, ""); print FILENAME ":" $0 }' tests/*/*.{sh,c} tests/interop/linux/*.sh)
 has() { [[ ${words[$1]:-} = *" $2 "* ]]; }
 
-# scripts check|all long|waits|rest|alone|builds: print the scripts of a command that start in this phase
+# scripts COMMAND PHASE: print the scripts that COMMAND (check or all) starts in PHASE (long, waits, rest, alone or builds)
 scripts() {
 	local t set when
 	for t in tests/system/*.sh tests/interop/*.sh; do

@@ -200,7 +200,7 @@ static void send_one(struct way *w, struct pkt *p)
 		arrive(w);
 }
 
-/* Cut a super-frame into packets by train_make(), which interfaces of uipoib use as well. */
+/* Cut a super-frame into packets and send them, by train/train.h as interfaces of uipoib do. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
 	int err = train_make(super, ETH_HLEN, w->mtu);

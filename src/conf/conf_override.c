@@ -11,8 +11,8 @@
  *	interface:uib0@h1.debug=3		for one interface
  *	fabric:lab.crc=off			for one fabric
  *
- * Sections and keys, their values and messages are those of the file. A setting is applied at the
- * end of its section in the file, so it replaces the value in the file.
+ * The sections, keys and ranges of values are those of the file, and so are the error messages. A
+ * setting is applied at the end of its section in the file, so it replaces the value in the file.
  */
 
 struct setting {

@@ -285,7 +285,7 @@ static int run(struct demo *d)
 			keep(d);
 	}
 	if (lost && !d->shown)
-		return PROTO_EXIT_OK; /* finish() reports that the daemon has ended */
+		return PROTO_EXIT_OK; /* finish() prints that the daemon has ended, and makes it FAILED */
 	return d->failed ? PROTO_EXIT_FAILED : PROTO_EXIT_OK;
 }
 

@@ -68,7 +68,10 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	struct iovec iov[1 + ETH_FRAME_PARTS];
 	struct tap_vnet vnet;
 
-	/* Packets that arrive before the network device is up in the host are dropped. */
+	/*
+	 * A network device that was made outside its host (.number is set) may not be up in the host
+	 * yet. Packets that arrive before it is up are dropped.
+	 */
 	if (i->number && !i->kernel_up) {
 		eth_frame_free(f);
 		return;

@@ -100,7 +100,7 @@ static bool packet(struct verbs_qp *q, const struct ibv_wc *wc, struct ca_wc *re
 	};
 	if (wc->wc_flags & p->rx_csum)
 		frame_info(pkt)->csum = FRAME_CSUM_OK;
-	/* The beginning of hdr[] is free as long as no headers are pushed. */
+	/* The GRH is copied to the beginning of hdr[], which is free until headers are pushed. */
 	static_assert(PKT_HDR_MAX - IN_HDR >= VERBS_GRH, "the payload leaves room for the GRH");
 	if (wc->wc_flags & IBV_WC_GRH)
 		ret->grh = memcpy(pkt->hdr, buf, VERBS_GRH);

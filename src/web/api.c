@@ -183,8 +183,8 @@ static void on_answer(void *ctx, json_t *rows, const char *error, ns_t now)
 }
 
 /*
- * Set an argument of the question to the instance from an argument of the HTTP query. Return: false
- * if the argument is missing or invalid
+ * Copy an argument of the HTTP query into @args, the arguments of the request that is sent to the
+ * instance. Return: false if the argument is invalid, or is missing and not optional
  */
 static bool set_arg(json_t *args, const struct arg *a, const char *text)
 {

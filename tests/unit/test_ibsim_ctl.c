@@ -39,7 +39,7 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 	struct smp_node_info ours, theirs;
 	struct smp_port_info pi;
 
-	ibsim_rig_connect(r, 1); /* OpenSM was client 0 in the recording */
+	ibsim_rig_connect(r, 1); /* takes id 0, which OpenSM had in the recording */
 	say(r, &from, golden_connect, a);
 	assert_memory_equal(a, golden_connected, sizeof(a));
 

@@ -348,7 +348,7 @@ static void test_M19_join_first_that_may_not_create_backs_off(void **state)
 
 /*
  * A router wants a group as FullMember and as NonMember, and the group does not exist. The join as
- * FullMember creates the group, so the client then gets both bits.
+ * FullMember creates the group, so the SA then grants both bits of JoinState.
  */
 static void test_M19_join_first_of_several_bits(void **state)
 {
