@@ -460,9 +460,9 @@ static void test_scopes_that_share_an_mgid_are_settled_together(void **state)
 }
 
 /*
- * The kernel's list has more groups than an interface may join. The interface must not join the
- * groups above this bound, but must send reports about them. When the list becomes shorter, groups
- * can be joined again.
+ * The kernel's list has more groups than an interface may join. The interface must send reports
+ * about the groups beyond this bound, but must not join them. When the list becomes shorter, the
+ * interface must join groups again.
  */
 static void test_groups_are_bounded(void **state)
 {

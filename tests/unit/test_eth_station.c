@@ -253,9 +253,9 @@ static void test_address_follows_the_interfaces_gid(void **state)
 }
 
 /*
- * An HCA delivers a multicast packet also to other queue pairs of the sending port. So the
- * interface receives a copy of each multicast packet that one of its stations has sent, and must
- * drop this copy.
+ * An HCA delivers a multicast packet also to other queue pairs of the sending port that are
+ * attached to the group. So the interface receives a copy of each multicast packet that one of its
+ * stations has sent. The interface must drop this copy.
  */
 static void test_I27_own_echo_of_a_station(void **state)
 {
@@ -332,9 +332,9 @@ static void test_sources_that_are_none(void **state)
 }
 
 /*
- * The interface must create no station for the MAC that stands for a peer (its token), which is a
- * source MAC in the TAP when a bridge sends a peer's frame back. It must also create none for the
- * MAC that stands for unknown senders.
+ * In the TAP, a MAC stands for each peer (the peer's token). When a bridge sends a peer's frame
+ * back, the frame's source MAC is this token. The interface must create no station for a token. It
+ * must also create none for the MAC that stands for unknown senders.
  */
 static void test_tokens_of_peers_are_not_learnt(void **state)
 {
@@ -525,9 +525,9 @@ static void test_either_direction_keeps_it(void **state)
 }
 
 /*
- * While a packet of a station is held back, the station is removed, and a new station gets the
- * removed station's place in the table. The packet must be dropped, and not be sent by the queue
- * pair of the new station.
+ * A packet of a station is held back. Meanwhile the station is removed, and a new station gets the
+ * place of the removed station in the table. The packet must be dropped. It must not be sent by the
+ * queue pair of the new station.
  */
 static void test_packet_of_a_station_that_went(void **state)
 {

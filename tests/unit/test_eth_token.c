@@ -154,8 +154,8 @@ static void test_void_tokens_of_many_macs_are_limited_together(void **state)
 
 /*
  * The link removes an idle neighbour. The interface must then report the neighbour's token as gone,
- * so that the kernel deletes its entry. When the link learns the neighbour again, the neighbour
- * must get the same token.
+ * so that the kernel deletes its neighbour entry with this token. When the link learns the
+ * neighbour again, the neighbour must get the same token.
  */
 static void test_idle_neighbour_takes_its_token_along(void **state)
 {

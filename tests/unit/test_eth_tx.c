@@ -62,8 +62,8 @@ static void test_frame_shorter_than_its_header(void **state)
 }
 
 /*
- * A packet that is shorter than its IP header says must be dropped, whatever its length is. So must
- * a packet whose IP version does not fit its ethertype
+ * A packet must be dropped if it has fewer octets than its IP header states. All such lengths are
+ * tested. A packet whose IP version does not fit its ethertype must be dropped, too.
  */
 static void test_ip_shorter_than_it_says(void **state)
 {
@@ -186,7 +186,8 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 
 /*
  * Limited and directed broadcasts must be sent to the broadcast group. Only the kernel knows which
- * IP addresses are directed broadcasts, so the interface must recognize broadcasts by their MAC.
+ * IP addresses are directed broadcasts. It sends packets to these addresses to the broadcast MAC,
+ * so the interface must recognize broadcasts by this MAC.
  */
 static void test_R25_broadcasts(void **state)
 {
@@ -242,8 +243,8 @@ static void test_I28_group_is_the_ip_destinations(void **state)
 
 /*
  * A frame to a unicast MAC has the IP address of a group. The packet must be sent only to the
- * receiver that the MAC stands for, as RFC 6085 requires, and as bridges that turn multicast into
- * unicast expect.
+ * receiver that the MAC stands for. RFC 6085 requires this, and bridges that turn multicast into
+ * unicast expect it.
  */
 static void test_multicast_ip_in_a_unicast_mac_is_unicast(void **state)
 {

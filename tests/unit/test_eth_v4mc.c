@@ -120,8 +120,8 @@ static void test_M9_M17_M21_multicast_goes_to_its_group(void **state)
 
 /*
  * The group 225.1.1.1 of the datagram does not exist at the SA. The datagram must be sent to the
- * MLID of 224.0.0.1, which always exists because the kernel is always a member. The MGID in the GRH
- * must still be that of the datagram's group.
+ * MLID of the group 224.0.0.1. This group always exists, because the kernel is always a member of
+ * it. The MGID in the GRH must still be that of 225.1.1.1.
  */
 static void test_M22_multicast_to_an_absent_group(void **state)
 {

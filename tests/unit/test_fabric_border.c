@@ -149,8 +149,8 @@ static void test_a_slid_of_this_side_is_a_forgery(void **state)
 
 /*
  * The port s1/5 enforces partitions. An SM sets partition enforcement only at ports whose link
- * leads to an end port, so there must be an end port behind s1/5. Only packets with a source LID of
- * this end port may enter by s1/5.
+ * leads to an end port. So the fabric must assume that an end port is behind s1/5, and that only
+ * packets with a source LID of this end port may enter by s1/5.
  */
 static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 {

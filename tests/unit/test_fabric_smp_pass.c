@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests SMPs whose directed route leads through a switch or ends at it. If the packet of an SMP has
- * no CRCs, the switch forwards the SMP, or sends its own answer, in the same packet. Otherwise the
- * switch makes a new packet. Two equal switches get the same random SMPs, one switch in packets
- * with CRCs, the other in packets without CRCs. The packets that leave the two switches must not
- * differ.
+ * no CRCs, the switch uses this packet again for the forwarded SMP or for its own answer. Otherwise
+ * the switch makes a new packet. The tests give the same random SMPs to two equal switches: to one
+ * switch in packets with CRCs, and to the other in packets without CRCs. The packets that leave the
+ * two switches must not differ.
  */
 #include "check.h"
 
@@ -189,8 +189,9 @@ static void set_data(struct prng *rnd, uint8_t mad[256], uint16_t attr, unsigned
 }
 
 /*
- * Write a request that has arrived by the last hop of its route. The attribute need not exist, and
- * the M_Key can be wrong. In most cases the return path is right.
+ * Write a request whose route ends at the switch, and whose last hop led to the switch's port
+ * @port. In one of 30 requests, the hop pointer is one too high. The attribute need not exist, and
+ * the M_Key can be wrong.
  */
 static void random_request(struct prng *rnd, unsigned int port, uint8_t mad[256])
 {

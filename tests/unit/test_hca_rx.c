@@ -53,8 +53,8 @@ static void test_I8_grh_is_handed_over(void **state)
 }
 
 /*
- * Move the octets of the packet into one buffer, as in a datagram that was received from a socket,
- * except the first @in_hdr octets, which stay in hdr[].
+ * Return a packet like one that was received from a socket, with the octets of @p: the first
+ * @in_hdr octets are in hdr[], and the other octets are in one buffer. @p is freed.
  */
 static struct pkt *in_one_slice(struct rig *r, struct pkt *p, unsigned int in_hdr)
 {

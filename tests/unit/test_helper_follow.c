@@ -72,9 +72,9 @@ static struct helper_answer follow_ask(struct follow *t)
 }
 
 /*
- * Do what a daemon does when the namespace of a host is gone: the answer to the first request
- * reports the loss and brings no files. The second request, with .gen 0, asks for the files of the
- * new namespace. A real daemon closes the old files in between.
+ * Act as a daemon when the namespace of a host is gone. The answer to the first request reports the
+ * loss and brings no files. A real daemon then closes the old files. The second request, with .gen
+ * 0, asks for the files of the new namespace.
  */
 static struct helper_answer follow_ask_new(struct follow *t)
 {
@@ -214,9 +214,9 @@ static void test_helper_lets_go_of_a_namespace_whose_name_means_another(void **s
 }
 
 /*
- * The name of the namespace is a link into /proc. After netdev_helper_seal() the helper cannot
- * follow such a link, so the answer to netdev_ns_open() must already state that the helper cannot
- * follow this namespace.
+ * The name of the namespace is a symbolic link into /proc. After netdev_helper_seal() the helper
+ * cannot follow such a link. So the answer to netdev_ns_open() must already state that the helper
+ * cannot follow this namespace.
  */
 static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 {
@@ -242,8 +242,8 @@ static void test_helper_does_not_follow_a_name_that_is_a_link(void **state)
 
 /*
  * When a namespace is replaced, the helper gives the old one up for all hosts that have opened it.
- * So the helper may do this only if each of these hosts has opened the namespace by a name that can
- * be followed.
+ * So the helper may follow the namespace only if each of these hosts has opened it by a name that
+ * can be followed.
  */
 static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_way_too(void **state)
 {

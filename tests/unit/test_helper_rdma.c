@@ -15,10 +15,11 @@
 #include "unit/helper_answer.h"
 
 /*
- * Tests the device files of RDMA ports: which files a helper makes after netdev_helper_seal() at
- * the request of a main process that an attacker may control. In place of the kernel's /sys, this
- * process and its helpers see a tmpfs. It has one RDMA device, fake0, whose files uverbs7 and umad3
- * have the device numbers of /dev/null and /dev/zero.
+ * Tests the device files of RDMA ports. After netdev_helper_seal(), an attacker may control the
+ * main process. The tests check which files the helper makes when such a main process requests
+ * them. In place of the kernel's /sys, this process and its helpers see a tmpfs. The tmpfs has one
+ * RDMA device, fake0, whose files uverbs7 and umad3 have the device numbers of /dev/null and
+ * /dev/zero.
  */
 
 static bool have_sys;

@@ -15,8 +15,8 @@
 /*
  * Tests a second helper that uses the namespaces of the first helper, as at a reload. The second
  * helper gets a namespace by a descriptor, makes a TAP that can have only one name, and is sealed.
- * Then the test detaches the second helper from its struct netdev_helper and attaches it to a new
- * one.
+ * Then the test detaches the second helper from its struct netdev_helper, and attaches it to a new
+ * struct netdev_helper.
  */
 
 struct rig {

@@ -247,9 +247,9 @@ static void test_spare_tap_that_was_deleted_is_lost(void **state)
 }
 
 /*
- * The namespace is deleted and created again. It must be possible to place the TAPs of the old
- * namespace into the new one. A TAP that was parked meanwhile must be a spare TAP, which can get
- * another name.
+ * The namespace is deleted and created again. It must be possible to place a TAP of the old
+ * namespace into the new one. A TAP that was parked before the new namespace exists must be free,
+ * so it can be placed with another name.
  */
 static void test_spare_taps_of_a_namespace_that_is_made_again(void **state)
 {

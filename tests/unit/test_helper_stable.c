@@ -14,9 +14,10 @@
 #include "unit/helper_answer.h"
 
 /*
- * Tests the secrets of stable interface identifiers (RFC 7217): for which interfaces a helper sets
- * a secret after netdev_helper_seal() at the request of a main process that an attacker may
- * control. Also tests the writer, the process that writes the secrets.
+ * Tests the secrets of stable interface identifiers (RFC 7217). After netdev_helper_seal(), an
+ * attacker may control the main process. The tests check for which interfaces the helper sets a
+ * secret when such a main process requests it. Also tests the writer, the process that writes the
+ * secrets.
  */
 
 static const uint8_t secret[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
@@ -278,9 +279,10 @@ static void test_stable_secret_of_a_stranger_stays_as_it_is(void **state)
 }
 
 /*
- * The helper must have a writer only if a TAP can get a secret after netdev_helper_seal(). Of the
- * three TAPs here, only the last one can: it is a spare TAP that was made for a secret. The first
- * has its secret already and stays in its namespace; the second never gets one.
+ * The helper must have a writer only if a TAP can get a secret after netdev_helper_seal(). Each
+ * turn of the loop tests one TAP with a new helper. The first TAP is in its namespace and has its
+ * secret already. The second is a spare TAP that never gets a secret. Only the third can get one
+ * after the seal: it is a spare TAP that was made for a secret.
  */
 static void test_stable_writer_exists_only_for_taps_that_come_after_the_seal(void **state)
 {

@@ -109,8 +109,8 @@ static void test_ibsim_a_repeated_request_is_open_already(void **state)
 }
 
 /*
- * The server must repeat requests, as the kernel does, because libumad2sim does not repeat them. A
- * request must time out within the second for which libibmad waits.
+ * The kernel repeats requests, but libumad2sim does not, so the server must repeat them. libibmad
+ * waits one second for an answer, so a request must time out in less than one second.
  */
 static void test_ibsim_lost_requests_are_repeated_then_come_back(void **state)
 {

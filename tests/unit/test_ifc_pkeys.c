@@ -7,8 +7,8 @@
 #include "check.h"
 
 /*
- * Tests ifc_pkeys with a port whose P_Key table the test writes. The calls of .came and .gone,
- * which report P_Keys that appear in the table or disappear, are logged.
+ * Tests ifc_pkeys with a port whose P_Key table the test writes. The test logs the calls of .came,
+ * for a P_Key that is new in the table, and of .gone, for one that is no longer there.
  */
 
 #define TABLE 100

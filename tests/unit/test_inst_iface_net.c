@@ -193,9 +193,9 @@ static void test_iface_net_searches_of_a_large_table_have_pauses(void **state)
 }
 
 /*
- * The namespace exists again, so the addresses of the interface have to be set, but the helper's
- * queue of jobs is full at first. The requests must be sent later, in the order of the addresses,
- * each only after the helper has answered the request before it.
+ * The namespace exists again, so the addresses of the interface have to be set. At first the
+ * helper's queue of jobs is full. So the requests must be sent later, in the order of the
+ * addresses. Each request must wait until the helper has answered the request before it.
  */
 static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_later(void **state)
 {
@@ -224,9 +224,10 @@ static void test_iface_net_addresses_that_the_helper_does_not_take_are_added_lat
 }
 
 /*
- * The LID of the port has changed, and with it the link-local address that contains the LID, but
- * the helper's queue of jobs is full. When the queue has room, the last MTU must be sent first, and
- * then the old address must be deleted.
+ * The link-local address was made from the port's LID, and this LID has changed. So the old address
+ * must be deleted. Then the MTU changes twice, while the helper's queue of jobs is full. When the
+ * queue has room, the request with the last MTU must be sent first, and then the request to delete
+ * the old address.
  */
 static void test_iface_net_an_address_that_the_helper_does_not_take_is_deleted_later(void **state)
 {

@@ -193,8 +193,8 @@ static unsigned int fault(struct rig *r, const char *text)
 }
 
 /*
- * The first join of a partition got no answer, which does not mean that the group is missing. So
- * the interface of this partition must be waited for.
+ * The first join of a partition's broadcast group got no answer. This does not mean that the group
+ * is missing, so the interface of this partition must still be waited for.
  */
 static void test_by_pkey_waits_for_a_partition_whose_first_join_was_lost(void **state)
 {

@@ -113,8 +113,9 @@ static void test_R34_with_and_without_grh(void **state)
 	assert_ptr_equal(v.src, rig_neigh(&r, 9, 0x77));
 	assert_false(v.mcast);
 	/*
-	 * From the GRH of the packet before, the link has learnt the sender's LID. So the link must
-	 * find the sender by LID and QPN, although this packet has no GRH.
+	 * The previous packet had a GRH and the same SLID and QPN, so the link has learnt which
+	 * neighbour has this LID and QPN. The link must find the sender by them, although this
+	 * packet has no GRH.
 	 */
 	v = rx_of(0x0800, 9, 0x77, 20);
 	assert_int_equal(rx(&v), IPOIB_DROP_NONE);

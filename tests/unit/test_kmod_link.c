@@ -125,8 +125,8 @@ static void test_set_disabled_while_up_is_kept_until_set_polling(void **state)
 }
 
 /*
- * A datagram of the peer arrives while ib_modify_port() has written the new state but has not yet
- * stopped the link. The datagram must not bring the link up.
+ * A datagram of the peer arrives after ib_modify_port() has set the physical state to Disabled, but
+ * before this function has stopped the link. The datagram must not bring the link up.
  */
 static void test_shutdown_is_kept_when_the_peer_speaks_meanwhile(void **state)
 {

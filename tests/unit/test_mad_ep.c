@@ -348,9 +348,9 @@ static void test_deleting_an_agent_cancels_its_requests(void **state)
 }
 
 /*
- * The agent under test. The completion function of its requests deletes the agent, which cancels
- * the agent's other requests. When the function is called for a cancelled request, it tries to send
- * a new request, which must be refused.
+ * The agent under test. When a request of the agent ends, the completion function deletes the
+ * agent. This cancels the agent's other requests. When the function is called for a cancelled
+ * request, it tries to send a new request, which must be refused.
  */
 static struct mad_agent *suicidal;
 
@@ -469,8 +469,8 @@ static void test_shared_methods_reach_everybody(void **state)
 }
 
 /*
- * The TID on the wire must have the id of the agent in its high half and the low half of the
- * application's TID in its low half, as in the kernel's ib_umad. So an agent cannot have two open
+ * The high half of the TID on the wire must be the id of the agent. The low half must be the low
+ * half of the application's TID, as in the kernel's ib_umad. So an agent cannot have two open
  * requests whose TIDs have the same low half.
  */
 static void test_kept_tid_is_the_low_half_once_per_agent(void **state)

@@ -218,9 +218,9 @@ static void test_I2_no_hops_is_local_both_ways(void **state)
 }
 
 /*
- * Make an SMP with a combined route, on its way to the destination or (@returning) back. The route
- * leads from LID 5 to the switch with LID 7 by LID, then two hops by port numbers, then to LID 9 by
- * LID.
+ * Make an SMP with a combined route, on its way to the destination or, if @returning, on its way
+ * back. The route has three parts: from LID 5 to the switch with LID 7 by LID, then two hops by
+ * port numbers, then to LID 9 by LID.
  */
 static struct at combined(bool returning, uint8_t ptr)
 {

@@ -213,8 +213,8 @@ static void test_rtnl_links_and_errors(void **state)
 
 #define LINKS_MAX 128
 /*
- * Upper bound for the number of links in one piece of a dump, which has 32 KiB. The message about a
- * link has more than 1000 octets; this bound assumes 512.
+ * Upper bound for the number of links in one piece of a dump. A piece has at most 32 KiB. The
+ * message about a link has more than 1000 octets; this bound assumes 512.
  */
 #define PIECE_LINKS 64
 

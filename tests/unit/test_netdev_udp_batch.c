@@ -203,8 +203,9 @@ static void test_small_packets_are_one_part(void **state)
 }
 
 /*
- * Each packet adds two parts to a message: its payload, and the octets between this payload and the
- * next one. The headers of the first packet are one more part.
+ * The headers of the first packet are one part of the message. Each packet then adds two parts: its
+ * payload, and the octets from the end of this payload to the next payload or to the end of the
+ * message.
  */
 static void test_packets_of_a_run_have_two_parts(void **state)
 {
