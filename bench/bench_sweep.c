@@ -50,7 +50,7 @@ struct bench {
 	 * CPU seconds at the start of the current stage of the sweep, and CPU seconds that each
 	 * stage took
 	 */
-	double stage_at, stage[SM_STAGE_LIGHT + 1];
+	double stage_at, stage[SM_STAGE_UP + 1];
 	/* members for the queries to the SA */
 	struct mad_agent *agent;
 	struct node_port *port;
