@@ -70,8 +70,9 @@ static void done(struct sidr_ask *a, const struct sidr_result *r, ns_t now)
 }
 
 /*
- * Make, from octets of the input, the SA's answer to the MAD that was sent last. If s[1] has bit
- * 0x40, the answer is valid: it contains the requested record, with a GID or a DLID from the input.
+ * Make the SA's answer to the MAD that was sent last. If s[1] has bit 0x20, the status is from the
+ * input; otherwise it is 0. If s[1] has bit 0x40, the answer contains the requested record, with a
+ * GID or a DLID from the input.
  */
 static void answer_sa(const struct world *w, const uint8_t *s, uint8_t *mad, struct mad_hdr *h)
 {

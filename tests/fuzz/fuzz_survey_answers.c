@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A fabric answers a survey (src/survey) with any octets. The answer to each request is the next
- * piece of the input, with the request's TID, class and attribute, so that the survey accepts it.
- * The survey must end and keep within its bounds, and the checks of its result must end, too.
+ * A fabric answers a survey (src/survey) with any octets. Each answer has the next piece of the
+ * input as its data. Many answers have the TID, the class and the attribute of their request, so
+ * that the survey accepts them. Other answers have a damaged header, and some requests get no
+ * answer. The survey must end, and its result must not be larger than cfg.octets_max. Then the
+ * checks of the result must end, too.
  */
 #include <assert.h>
 #include <string.h>

@@ -10,9 +10,10 @@
 #include "wire/ib_hdr.h"
 
 /*
- * A link over UDP under any sequence of datagrams, times and requests. The input is a list of
- * operations. Each has 2 octets, which choose the operation and its object, and then its arguments.
- * Some datagrams get a correct VCRC, so that the link accepts the packets in them.
+ * Datagrams arrive at a link over UDP, time passes, and the link is switched on and off, in any
+ * order. The input is a list of operations. The first octet of an operation says which operation
+ * it is, and the second is its argument. If a datagram arrives, its length (2 octets) and its
+ * octets follow. Some datagrams get a correct VCRC, so that the link accepts the packets in them.
  */
 
 static unsigned int carrier_up;

@@ -125,8 +125,9 @@ static void deliver(struct world *w, unsigned int i, const struct umad_in *in)
 }
 
 /*
- * Send the octets of @p as the body of a message of type @type with the right length. The message
- * is an exact copy on the heap, so that the sanitizer notices reads beyond its end.
+ * Send a message of type @type, with the octets of @p as its body and with right lengths. The
+ * message is in a block of the heap of exactly its length, so that the sanitizer notices reads
+ * beyond its end.
  */
 static void message(struct world *w, unsigned int i, uint32_t type, const uint8_t *p, size_t n)
 {

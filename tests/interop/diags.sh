@@ -30,10 +30,9 @@ net_topo() {
 
 conf_bare() { printf '[fabric lab]\ntopology = lab.topo\nsm = external\nibsim = %s\nmtu = 2048\n' "$inst"; }
 
-# ask WHERE NODE: run every command of $work/commands on NODE of the fabric WHERE (ibsim or lab), and keep the outputs in numbered
-# files. A command that gets no answer is
-# repeated, because libumad2sim may deadlock when a program ends after a time-out, and ibsim may be busy with a
-# client that has ended.
+# ask WHERE NODE: run every command of $work/commands on NODE of the fabric WHERE (ibsim or lab), and keep the outputs
+# in numbered files. A command that gets no answer is repeated, because libumad2sim may deadlock when a program ends
+# after a time-out, and ibsim may be busy with a client that has ended.
 ask() {
 	local i=0 c dir=$work/out.$1 file try
 	rm -rf "$dir" && mkdir "$dir"
@@ -44,9 +43,10 @@ ask() {
 			printf '$ %s\n' "$c" >"$file"
 			# shellcheck disable=SC2086
 			on_sim "$1" "$2" timeout -k 1 60 $c </dev/null >>"$file" 2>&1
-			# Status 124 means that the command was ended by SIGTERM, 137 that it needed SIGKILL, 139 that
-			# it crashed, as ibqueryerrors does on ibsim now and then. A crash on the fabric of uipoib
-			# would be caused by a wrong answer, so the command is not repeated.
+			# Status 124: timeout has ended the command by SIGTERM. Status 137: the command needed SIGKILL.
+			# Status 139: the command crashed. ibqueryerrors crashes on ibsim now and then, and is repeated
+			# there. A crash on the fabric of uipoib would be caused by a wrong answer, so a command that
+			# crashes there is not repeated.
 			[[ $1-$? =~ ^(ibsim-139|.*-124|.*-137)$ ]] || grep -q '^perfquery: .*classportinfo query' "$file" || break
 			echo "# on $1, try $try: no answer to $c"
 		done

@@ -124,8 +124,8 @@ used_engine() {
 	grep -q "$engine tables configured" "$osm_dir/log"
 }
 
-# healthy CMD...: run CMD, which is a check of the fabric, and print the check's notes. Succeeds if the check's exit
-# status is 0, and if the check has read the tables and found no fault
+# healthy CMD...: run CMD, which is a check of the fabric, and print what the check has found. Succeeds if the check's
+# exit status is 0, the check has read the forwarding tables, and it has found no fault
 healthy() {
 	local status
 	"$@" >"$work/report"
@@ -173,8 +173,9 @@ for name in ${FABRICS-$(cut -s -d'|' -f1 <<<"$fabrics")}; do
 	osm_stop
 	lab_down
 done
-# --- faults in a running fabric. The fabric is a ring of four switches with HcaN at port 1 of SwitchN; port 3 of each
-# switch leads to port 2 of the next one. OpenSM has programmed the ring and has ended, so no manager repairs the faults
+# --- faults in a running fabric. The fabric is a ring of four switches, with HcaN at port 1 of SwitchN. Port 3 of each
+# switch leads to port 2 of the next one. OpenSM programs the ring, and ends before the script makes most of the faults.
+# So no manager repairs these faults
 
 [ -z "${FABRICS-}" ] || finish
 
@@ -247,8 +248,9 @@ check "a switch forgets the groups again, and a member misses packets" eventuall
 osm_stop
 check "OpenSM repairs that" fresh
 
-# same_lid: give a port the LID of another port, and succeed if the check reports this. The LID is read here, because a later
-# OpenSM may have assigned another LID. If OpenSM changes the port again, callers repeat this function.
+# same_lid: give a port the LID of another port, and succeed if the check reports this. The LID is read again,
+# because OpenSM may assign another LID each time it is started. If OpenSM changes the port again, callers repeat this
+# function.
 same_lid() {
 	lid4=$(lid_of Hca4)
 	patch $hca2 0x15 1 "16=$((lid4 >> 8))" "17=$((lid4 & 255))" 32=0 33=0 && equal "$lid4" "$(lid_of Hca2)" &&

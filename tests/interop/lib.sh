@@ -109,10 +109,10 @@ ibsim_stop() {
 	ibsim_pid=
 } 2>/dev/null
 
-# on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so. The library makes a folder sys-PID with some
-# hundred files in the working folder, and removes it at the end. So the working folder is in /run, which is in memory.
-# With a working folder on ext4, these files took half of the CPU time of these tests, because ext4 searches for an
-# inode that was not deleted in the last seconds.
+# on_sim ibsim|lab NODE CMD...: run a program on a node through Debian's libumad2sim.so. The library makes a folder
+# sys-PID with some hundred files in the working folder, and removes the folder sys-PID at the end. On ext4 these files
+# took half of the CPU time of these tests: for each new file, ext4 searches for an inode that was not deleted in the
+# last seconds. So the working folder of an isolated test is in /run, which is in memory.
 sim_cwd=$work/cwd
 [ -z "${TEST_ISOLATED:-}" ] || sim_cwd=/run/umad2sim
 on_sim() {
@@ -180,9 +180,10 @@ osm_stop() {
 	osm_pid=
 } >/dev/null 2>&1
 
-# settled N: succeeds if the switches forward to all members of all groups, and each of the N hosts of conf_hosts has
-# subscribed to four traps and is a full member of five groups: broadcast; all hosts of IPv4; all hosts of IPv6; and one
-# group for each of two IPv6 addresses. From then on the records of the SA do not change.
+# settled N: succeeds if the N hosts of conf_hosts have made all their requests to the SA, and the switches forward to all
+# members of all groups. Each host has subscribed to four traps, and is a full member of five groups: broadcast; all hosts
+# of IPv4; all hosts of IPv6; and one group for each of two IPv6 addresses. From then on the records of the SA do not
+# change.
 settled() {
 	equal "$((5 * $1)) $((4 * $1))" "$(settled_records --smkey 1 MCMR PortGid) $(settled_records IIR SubscriberGID)" &&
 		u fabric check --at h2 --seconds 0
@@ -237,9 +238,9 @@ far_down() {
 	return $status
 }
 
-# near_and_far HERE PEER FAR_HERE FAR_PEER: write lab.conf with h1, h2 and a UDP link from Switch1/7, and
-# far.conf with h3 at the other end of the link. The arguments are ports of 127.0.0.1. Addresses are 10.4.0.1 to
-# 10.4.0.3
+# near_and_far HERE PEER FAR_HERE FAR_PEER: write two configurations and start an instance with each: lab.conf with h1, h2
+# and a UDP link from Switch1/7, and far.conf with h3 at the other end of the link. The arguments are UDP ports of
+# 127.0.0.1. The hosts have the addresses 10.4.0.1 to 10.4.0.3
 near_and_far() {
 	{
 		printf '[fabric lab]\ntopology = %s\n' "$PWD/examples/udp-link.topo"
@@ -265,8 +266,8 @@ near_and_far() {
 
 # --- an unreliable cable between the two instances: tests/interop/relay.py
 
-# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between two ends of a UDP link; NEAR to
-# FAR_PEER are UDP ports, as in near_and_far
+# relay_start SEED NEAR NEAR_PEER FAR FAR_PEER: start the relay between the two ends of a UDP link. The last four
+# arguments are the UDP ports that near_and_far gets, in the same order
 relay_start() {
 	rm -f "$work/relay.in"
 	mkfifo "$work/relay.in"
@@ -284,8 +285,8 @@ relay_stats() {
 	echo stats >&7
 	eventually 5 relay_answered "$lines" && tail -1 "$work/relay.out"
 }
-# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports, because the receiving
-# program on a busy machine did not read datagrams for a long time
+# overruns PORT...: print the number of datagrams that the kernel has dropped at these UDP ports. The kernel drops
+# datagrams if the receiving program, on a busy machine, does not read for a long time
 overruns() {
 	local port n=0
 	for port; do

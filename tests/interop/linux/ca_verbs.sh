@@ -103,8 +103,8 @@ check "its system calls are filtered" status_of '^Seccomp:.2'
 no_drops() { [ "$(va -j -d stats show | jq '[.stats[] | select(.layer == "verbs" and .drop) | .value] | add')" = 0 ]; }
 check "nothing was dropped at the port" no_drops
 
-# --- a capture of the port, compared with a capture of its link. The port's capture makes the headers from work
-# requests and completions; they must equal the headers on the link
+# --- a capture of the port, compared with a capture of its link. uipoib makes the headers in the port's capture from work
+# requests and completions. These headers must equal the headers in the link's capture
 
 capture_id() { "$@" -j capture show | jq -e '.capture[0].id'; }
 traffic() {
@@ -204,11 +204,12 @@ check "a station behind the bridge gets a lease" eventually $vm_patience gets_le
 check "it reaches the kernel of another VM from that address" pings s3 -I "$(grep -oE '10\.4\.7\.[0-9]+' "$work/lease" | tail -1)" 10.4.9.2
 
 # --- the LID and the P_Keys of the port change, managers replace each other, and under OpenSM the link goes down and comes
-# up. After each of these changes, pings must pass as in traffic
+# up. After each of these changes, the pings of traffic() must pass
 
 traffic() { pings s1 10.4.0.1 && pings s2 10.4.9.2 && pings b 10.4.8.1; }
-# after STATED REGEX CMD...: run CMD. Then a new line of the daemon's log must match, within STATED seconds (doc/fidelity.md)
-# plus the $machine seconds of faults_lib.sh
+# after STATED REGEX CMD...: run CMD. Then a new line that matches REGEX must appear in the daemon's log in time. The limit
+# is STATED seconds, which doc/fidelity.md states, plus $machine seconds (faults_lib.sh), or more on a busy machine. After
+# this line, the pings of traffic() must pass
 after() {
 	local stated=$1 regex=$2 lines start took most
 	shift 2

@@ -27,8 +27,8 @@ wait $vm
 
 tail -1 "$work/out.1" | sed 's/^/# /'
 # The expected failures are L1 and L2 of doc/fidelity.md (clause R47), L4 (R62, R63), L5 (R61), L6 (R65), L8 (R70),
-# and those of networkd (D1, D3). On an emulated processor networkd may be too slow to release its lease before it
-# ends; then D1/release is NA.
+# and those of networkd (D1, D3). On an emulated processor networkd may be too slow to release its lease before
+# networkd ends. Then D1/release is NA.
 fails() {
 	equal "D3/clear R47/nd R47/sent R61 R62 R63 R65 R70/list " \
 		"$(results 1 '.result == "FAIL" and .case != "D1/release"' | tr ' ' '\n' | sort | grep . | tr '\n' ' ')" &&

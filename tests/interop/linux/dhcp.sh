@@ -10,8 +10,8 @@
 #	Switch1 - Switch2		Switch1		uib1 of h1 and h2, ib0.8001: another partition, dhcp = raw
 #
 # Debian's dhclient and dhcpd (isc-dhcp) do not know hardware type 32 (InfiniBand) and refuse to start on such an
-# interface. So on ib0 the client is systemd-networkd and the server dnsmasq, and dhcpd serves through a relay agent.
-# On the TAPs of uipoib, which look like Ethernet, the ISC programs run.
+# interface. So on ib0 the client is systemd-networkd, and the server is dnsmasq. dhcpd in the VM gets the messages from a
+# relay agent on ib0. On the TAPs of uipoib, which look like Ethernet, the ISC programs run.
 . "$(dirname "$0")/lib.sh"
 . tests/system/dhcp/client.sh
 need dhcpd dnsmasq radvd rdisc6 tshark python3 /lib/systemd/systemd-networkd

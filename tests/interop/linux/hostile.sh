@@ -212,8 +212,9 @@ iperf_servers() { # starts the servers of both ends, and waits until they listen
 	eventually 20 g a 'ss -Hltn "sport = :5201" | grep -q .' && eventually 20 x h2 sh -c 'ss -Hltn "sport = :5201" | grep -q .'
 }
 iperf_servers
-# Start TCP and UDP flows to the VM and from the VM, which run until they are killed. The rate is a fifth of the
-# rate that an emulated processor reaches alone.
+# Start a TCP flow from the VM to h2, a TCP flow from h2 to the VM, and a UDP flow from h2 to the VM. The flows run until
+# they are killed. Their rates are a fifth of the rates that an emulated processor reaches if nothing else runs on the
+# machine.
 iperfs() {
 	gb a /tmp/iperf1 iperf3 -c 10.4.0.2 -b 2M -t 300 --bidir --connect-timeout 5000 >/dev/null
 	bx h2 iperf3 -u -b 1M -l 200 -c 10.4.9.1 -t 300 >"$work/iperf2" 2>&1

@@ -75,11 +75,12 @@ vm_wait() {
 	done
 }
 
-# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko. Then ib0 is an
-# interface of uipoib at the same cable. The LINEs are added to the section of ib0 in uipoib's configuration. vm_port NAME prints the key `port` of
-# this interface, for other sections. The VM needs `--share "$work"`. uipoib opens the interface and the UDP link in one
-# network namespace, so vm_ibtap moves the Ethernet interface that leads to the fabric to the VM's first namespace. Its
-# neighbour entry is made again there, because nobody answers ARP.
+# vm_ibtap NAME LINE...: replaces uib.ko and the kernel's IPoIB in the VM by uipoib with a device of ibtap.ko. Then ib0 is
+# an interface of uipoib at the same cable. The LINEs are added to the section of ib0 in uipoib's configuration. The VM
+# needs `--share "$work"`. vm_port NAME prints the key `port` of ib0, for other sections of this configuration.
+# uipoib opens ib0 and the UDP link in one network namespace. So vm_ibtap moves the Ethernet interface that leads to the
+# fabric to the VM's first namespace. There vm_ibtap adds the neighbour entry for 192.0.2.1 again, because nobody answers
+# ARP.
 vm_port() { printf 'port = udp:192.0.2.1:5001,guid=0x0002c9030000%s,listen=192.0.2.2:5001' "$(printf %04x "'$1")"; }
 vm_ibtap() {
 	local name=$1 cable=/run/uipoib-vm/cable
@@ -101,8 +102,9 @@ vm_ibtap() {
 	eventually 20 not_tentative "$name"
 }
 
-# not_tentative NAME: succeeds if no IPv6 address of the VM is tentative. Before duplicate address detection has ended,
-# which takes a second or two, Linux sends from ::1 because it has no other address, and the receiver drops such packets.
+# not_tentative NAME: succeeds if no IPv6 address of the VM is tentative. An address is tentative for a second or two,
+# until duplicate address detection has ended. If all addresses are tentative, Linux sends from ::1, and the receiver
+# drops such packets.
 not_tentative() { [ -z "$(g "$1" ip -6 -o addr show tentative)" ]; }
 
 # g NAME CMD...: runs CMD in the VM; prints its output and its errors, and returns its status. A single argument is a script for
@@ -114,8 +116,8 @@ g() {
 	"$TOOLS/vm_ask" "$name" "${vm_pid[$name]}" "${vm_in[$name]}" "$work/$name.out" "$vm_patience" "$cmd"
 }
 
-# gb NAME FILE CMD...: runs CMD in the background of the VM, with its output in the VM's FILE, which is empty before gb returns; prints
-# the pid
+# gb NAME FILE CMD...: runs CMD in the background of the VM, and prints its pid. The output of CMD goes to FILE in the VM.
+# gb removes the old content of FILE before it starts CMD
 gb() {
 	local name=$1 file=$2 cmd=${3-}
 	shift 2

@@ -98,8 +98,8 @@ add_address() { at "$1" ip addr add "$2" dev "$(iface "$1")" $([[ $2 != *:* ]] |
 move() { # FROM TO ADDRESS/LENGTH: take the address from FROM and give it to TO
 	at $1 ip addr del $3 dev "$(iface $1)" && add_address $2 $3
 }
-# address_of: print the address that the kernel of OBSERVER has for PLACE. On uipoib hosts this address is a MAC, which
-# uipoib has made from the link-layer address.
+# address_of: print the link-layer address of PLACE in the form that the kernel of OBSERVER must have. Linux has all 20
+# octets. The kernel of a uipoib host has a MAC, which uipoib has made from the 20 octets.
 address_of() { # OBSERVER PLACE
 	if is_vm $1; then
 		echo "${link_address[$2]}"

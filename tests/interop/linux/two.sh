@@ -21,8 +21,9 @@ cat >"$work/partitions.conf" <<-'END'
 	Default=0x7fff, ipoib : ALL=full;
 	Lab=0x0001, ipoib, mtu=5 : ALL=full;
 END
-# A standby polls the master each second and takes over after three unanswered polls; the defaults are 10 s and four polls. The
-# time-out of a MAD is 1 s instead of 200 ms, because an emulated processor may answer late. OpenSM would log a time-out as an error.
+# A standby polls the master each second and takes over after three unanswered polls; the defaults are 10 s and four
+# polls. The time-out of a MAD is 1 s instead of 200 ms, because an emulated processor may answer late. OpenSM would log a
+# time-out as an error.
 cat >"$work/osm.conf" <<-'END'
 	sminfo_polling_timeout 1000
 	polling_retry_number 3

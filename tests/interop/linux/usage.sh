@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # `uipoib vm` works in unusual conditions: closed descriptors, output without a reader, folders that cannot be read, a user
-# who is not root, long commands, little memory, Ctrl-C. The test in examples/vm calls `uipoib vm` with
-# the right arguments.
+# who is not root, long commands, little memory, Ctrl-C. The test in examples/vm calls
+# `uipoib vm` with the right arguments.
 . "$(dirname "$0")/../../system/lib.sh"
 need qemu-system-x86_64 script setpriv
 unset UIPOIB_NAME
@@ -21,8 +21,8 @@ check "-c and a file that is a folder" refuse 2 "/etc" vm -c /etc -- true
 
 # --- two VMs at a time, each with a fabric of its own
 
-# A user who is not root starts one VM, in a folder that cannot be read. The reader of the other VM's output
-# reads only its beginning.
+# A user who is not root starts one of the VMs, in a folder that the user cannot read. Only the beginning of this VM's
+# output is read.
 mkdir "$work/dark"
 chmod 711 "$work"
 cp -r "$UIPOIB" "$(dirname "$UIPOIB")/uipoib-vm-init" "$(dirname "$UIPOIB")/kmod" "$work/dark/"

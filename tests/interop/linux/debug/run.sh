@@ -7,10 +7,14 @@
 #
 #	run.sh [FOLDER]		FOLDER has the kernel (default: build/kernel-debug)
 #
-# PARTS is "kmod programs verbs ibtap", or some of these words. FUZZ_SECONDS (60) is the time for which kmod and ibtap are fuzzed.
-# RANDOM_SECONDS (600) is the time for which verbs gets random commands, and KILLS (200) the number of programs that
-# are killed. ONLY is a regular expression that selects checks of ibtap. UIB is the folder for the modules (default
-# FOLDER/uib), to be set if several runs at the same time use one kernel.
+# Variables of the environment:
+#
+#	PARTS			the scripts to run: "kmod programs verbs ibtap" (the default), or some of these words
+#	FUZZ_SECONDS (60)	time for which kmod and ibtap are fuzzed
+#	RANDOM_SECONDS (600)	time for which verbs executes random commands
+#	KILLS (200)		number of programs that verbs kills
+#	ONLY			a regular expression that selects checks of ibtap
+#	UIB (FOLDER/uib)	the folder for the modules; runs that use one kernel at the same time need different folders
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../../system/lib.sh"

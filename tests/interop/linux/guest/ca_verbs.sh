@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM. The tests of the interface src/ca/ca.h (SUITE) run over the devices of two_devices.sh. SUITE calls this
-# script for changes of the cable and of P_Keys. The cable is a UDP link over lo, so it is pulled when lo goes down. OpenSM
-# is stopped from a change of P_Keys to the end of the case, because it would write the old P_Keys again.
+# Runs in a VM. The program SUITE has the tests of the interface src/ca/ca.h, and runs over the devices of two_devices.sh.
+# SUITE calls this script to pull the cable, to change P_Keys, and to restore both. The cable is a UDP link over lo, so
+# `link_down` takes lo down. `set_pkey` suspends OpenSM, which would write the old P_Keys again. `restore` resumes OpenSM.
 #
 #	ca_verbs.sh SUITE
 #	ca_verbs.sh link_down | set_pkey DEVICE INDEX PKEY | restore

@@ -29,8 +29,9 @@ carriers() { g a cat /sys/class/net/ib0/carrier_changes; }
 undisturbed() { equal "$3" "$(carriers)" && eventually 10 flows "$1" "$2"; }
 
 # fault [-p PORT] WHAT KINDS STATED EFFECT CMD...: run CMD, which causes the fault. Then EFFECT must succeed, and
-# traffic of KINDS must be back within STATED + $machine seconds. The time of the programs that check for EFFECT is not
-# counted. On a busy machine $machine is multiplied by the factor by which all programs are slower (stretch in lib.sh).
+# traffic of KINDS must be back within STATED + $machine seconds. The time at which the traffic was back is read from
+# the log of the probe, so slow programs that check for EFFECT do not count. On a busy machine $machine is multiplied by
+# the factor by which all programs are slower (stretch in lib.sh).
 fault() {
 	local port=7790
 	[ "$1" != -p ] || { port=$2; shift 2; }

@@ -329,9 +329,9 @@ def receive(s):
     return data.raw[:n], a._replace(proto=socket.ntohs(a.proto), addr=a.addr[:a.halen])
 
 
-# AF_PACKET: a frame has its header of 44 octets in both directions; DGRAM sockets accept destination addresses of 20
-# octets. As with ib_ipoib, received frames have no source address in DGRAM sockets, because the kernel's structures
-# for such an address have room for only 8 octets.
+# Sockets of AF_PACKET. SOCK_RAW sockets send and receive frames with their header of 44 octets. SOCK_DGRAM sockets accept
+# destination addresses of 20 octets. As with ib_ipoib, recvfrom() returns no source address, because the kernel's
+# structures for this address have room for only 8 octets.
 def packet_sockets():
     t = device("t0", ip="10.6.0.1/24")
     raw, other, dgram = (socket.socket(socket.AF_PACKET, kind, socket.htons(3))

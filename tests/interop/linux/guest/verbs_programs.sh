@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs in a VM, and prints TAP. Ordinary programs use uib.ko, so that KASAN, lockdep and kmemleak in the kernel of
-# debug/run.sh check the code of uib.ko that these programs use: Debian's programs for verbs, rdma-core's pyverbs, the
-# tests of src/ca/ca.h, and uipoib.
+# Runs in a VM, and prints TAP. Ordinary programs use uib.ko: Debian's programs for verbs, rdma-core's pyverbs, the tests
+# of src/ca/ca.h, and uipoib. In the kernel of debug/run.sh, KASAN, lockdep and kmemleak check the code of uib.ko that
+# these programs use.
 #
 #	verbs_programs.sh SUITE		SUITE is the program test_verbs_suite
 #
