@@ -513,8 +513,9 @@ static void test_I12_sltovl_by_in_and_out(void **state)
 }
 
 /*
- * VL settings at power-up are those of ibsim: SLs 0 to 14 use VL n for SL n, and SL 15 uses VL 7.
- * VL0 has high priority, and the other VLs have low priority.
+ * The VL settings at power-up are those of ibsim. SL n uses VL n, but SL 15 uses VL 7. In the
+ * VLArbitration table of high priority, only VL0 has a weight. In the table of low priority, only
+ * VLs 1 to 7 have a weight.
  */
 static void test_vls_at_power_up(void **state)
 {

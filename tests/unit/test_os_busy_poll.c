@@ -42,7 +42,7 @@ static void test_polls_after_eight_quick_answers(void **state)
 
 /*
  * Busy polling begins after BUSY_POLL_QUICK short waits in a row. Each of the waits in other[] must
- * set the count of short waits back to 0, both before and during busy polling.
+ * break such a row. During busy polling, each of them must end busy polling.
  */
 static void test_other_waits_end_it(void **state)
 {

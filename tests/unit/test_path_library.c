@@ -344,8 +344,9 @@ static void test_a_child_asks_with_the_same_handle(void **state)
 /* --- connections */
 
 /*
- * The library shuts down the sending side of a question's connection. So the instance can drop the
- * client as soon as it has answered, whether or not the program reads the answer.
+ * The library must shut down the sending side of a connection after its question. The instance then
+ * knows that no further question comes. It can close the connection when it has sent the answer,
+ * even if the program has not read the answer yet.
  */
 static void test_a_question_ends_its_sending_side(void **state)
 {
@@ -453,7 +454,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 
 /*
  * The program calls ipoib_path_dispatch() at once, but repeats its query only after two seconds.
- * The query must get the answer, and a third query must ask the instance again.
+ * The repeated query must get the answer. A third query must ask the instance again.
  */
 static void test_an_answer_waits_for_who_asks_seldom(void **state)
 {

@@ -188,8 +188,9 @@ static void test_neighbour(void **state)
 	r.cfg.neigh = PROBE_NEIGH_ABSENT;
 	rig_finds(&r, PROBE_NEIGH_NONE, "ib0 has no neighbour 10.4.0.9");
 	/*
-	 * If there is no neighbour entry for an IPv6 address, the probe must take the address for a
-	 * GID. rig_peer() sets this GID, so the probe finds the peer by it.
+	 * If an IPv6 address has no neighbour entry, `uipoib check` gives this address to the probe
+	 * as the GID of the peer. Here rig_peer() sets the GID instead. The probe must find the
+	 * peer by it.
 	 */
 	rig_peer(&r);
 	rig_healthy(&r);

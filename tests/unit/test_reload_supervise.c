@@ -294,8 +294,9 @@ static void test_reload_a_late_answer_is_the_outcome_of_its_reload(void **state)
 	assert_int_equal(ifaces(r), 3);
 	assert_string_equal(r->said, "begins\n");
 	/*
-	 * A signal in the meantime must make the supervisor read the file again. It must then
-	 * compare the file with the configuration that the instance will have after the reload.
+	 * A signal comes while this reload is under way. When the reload has ended, the supervisor
+	 * must read the file again. It must compare the file with the configuration that this
+	 * reload has left.
 	 */
 	configure(r, 1);
 	reload_now(&r->reload);

@@ -640,9 +640,9 @@ static void test_membership_that_a_restart_overtook_is_left(void **state)
 }
 
 /*
- * The Report of trap 67 (group deleted) is late: it is about an earlier group, which ended before
- * this join created the group again. The client is still a member, so it must send a Delete when
- * its user leaves.
+ * The Report of trap 67 (group deleted) is late. It is about an earlier group of this MGID, which
+ * had ended before the client joined the present group. The client is still a member, so it must
+ * send a Delete when its user leaves.
  */
 static void test_membership_that_a_late_trap_67_overtook_is_left(void **state)
 {

@@ -65,8 +65,8 @@ static void test_R50_one_query_as_linux_asks_serves_all_waiters(void **state)
 }
 
 /*
- * The user may use a cached path only until the SA's answer expires. This is less than a whole
- * lifetime after the user's query if the answer came earlier.
+ * The user may use a cached path until SAC_PATH_TTL after the arrival of the SA's answer. Later
+ * queries that the cache answers must not extend this time.
  */
 static void test_cached_path_says_how_long_it_lives(void **state)
 {

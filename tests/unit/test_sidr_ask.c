@@ -292,8 +292,9 @@ static void test_the_first_attempt_goes_to_the_first_record_and_the_next_to_othe
 }
 
 /*
- * A SIDR_REQ has no GRH, so it cannot reach a GID of another subnet. Servers with such a GID must
- * not be asked, because one port could register any number of them.
+ * A SIDR_REQ has no GRH, so it cannot reach a port of another subnet. The client must not ask
+ * servers whose GIDs have another subnet prefix. Otherwise one port could register any number of
+ * such servers, and the client would ask each of them in vain.
  */
 static void test_servers_of_other_subnets_are_not_asked(void **state)
 {

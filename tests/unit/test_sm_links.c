@@ -6,7 +6,8 @@
 
 /*
  * The cable of a CA's second port is pulled while a sweep reads the subnet. The SM can reach this
- * port only by this cable. So its published database must not have the port without the link.
+ * port only by this cable. If the published database contains the port, it must therefore contain
+ * the link of the port, too.
  */
 static void test_cable_of_a_second_port_pulled_in_mid_sweep(void **state)
 {
@@ -64,10 +65,11 @@ static void assert_paths_lead_somewhere(struct net *net, struct sm *sm, unsigned
 }
 
 /*
- * A link of a ring comes up while a sweep reads the subnet, after @after SMPs. So the sweep may
- * read one end of the link before this moment, and the other end after it. @whole: the sweep reads
- * the whole subnet, and no packet may be lost at any time. Otherwise the sweep is a partial one,
- * which starts because another cable was cut. @at: index of the SM's switch
+ * A link of a ring comes up while a sweep reads the subnet: @after SMPs after the event that starts
+ * the sweep. So the sweep may read one end of the link before the link comes up, and the other end
+ * later. @whole: the sweep reads the whole subnet, and the fabric must deliver all packets at every
+ * moment. If not @whole, another cable is cut, which starts a partial sweep. @at: index of the SM's
+ * switch
  */
 static void link_comes_in_mid_sweep(unsigned int after, bool whole, unsigned int at)
 {

@@ -387,8 +387,8 @@ static void test_a_switch_without_multicast_is_gone_around(void **state)
 
 /*
  * Three switches in a line. The middle switch has room for few groups, so the members of any
- * further group are in two separate parts of the fabric. The tree must connect the part with more
- * members.
+ * further group are in two separate parts of the fabric. The tree must connect the members in the
+ * part that has more of them.
  */
 static void test_the_part_with_most_members_has_the_tree(void **state)
 {
@@ -660,8 +660,8 @@ static void test_I22_mlids_run_out(void **state)
 }
 
 /*
- * Members join and leave during sweeps, and links go up and down. In the end every group must be
- * delivered to all its members, and to no other port.
+ * Members join and leave during sweeps, and links go up and down. In the end the packets of every
+ * group must reach all its members, and no other port.
  */
 static void storm(uint64_t seed)
 {

@@ -158,8 +158,9 @@ static void test_I26_a_partition_that_is_back_before_the_sweep_was_never_away(vo
 	sm_set_partitions(r.sm, parse(WITH_H), r.net.now);
 	net_run(&r.net, r.net.now + NS_SEC(2));
 	/*
-	 * The SM must write no P_Key table. If it wrote one, the membership would end, and the port
-	 * could not know that it has to join again.
+	 * The second file undoes the change of the first one, so the SM must write no P_Key table.
+	 * If the SM removed the P_Key for a moment, the port's membership would end, too. The port
+	 * could then not know that it has to join again.
 	 */
 	assert_int_equal(r.h->port[1].pkey_sets, sets);
 	assert_int_equal(lab_group(&r)->nmembers, 1);

@@ -191,7 +191,8 @@ static void test_print_is_what_ibnetdiscover_prints(void **state)
 
 /*
  * Every setting that ibsim accepts: the GUIDs at which ibsim begins to number nodes, vendor and
- * device IDs, masks of rates that have one rate in common, LIDs, and descriptions without quotes.
+ * device IDs, LIDs, and descriptions without quotes. The masks of widths and speeds (w=, s= and e=)
+ * differ at the two ends of some links.
  */
 static const char rich_net[] = "# comments\n"
 			       "switchguids=0x3000\n"

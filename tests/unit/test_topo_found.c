@@ -54,7 +54,7 @@ static void test_rates_of_ibnetdiscover(void **state)
 /*
  * ibnetdiscover could not read the rate of a switch's port. At the switch's end of the link it then
  * prints "4x???" if it does not know the speed, or "??SDR" if it does not know the width. The
- * parser must take the rate from the other end of the link; a width that neither end knows is 4x.
+ * parser must take the rate from the other end of the link. A width that neither end knows is 4x.
  */
 static void test_rate_that_nobody_could_read_is_the_other_ends(void **state)
 {
@@ -212,8 +212,8 @@ static void test_found_contradiction_keeps_the_first(void **state)
 }
 
 /*
- * If a line is left out, the port GUIDs in it must be ignored, too: without this line the port has
- * no cable, and a topology file gives no GUIDs of ports without cables.
+ * If the parser leaves out a line, it must ignore the port GUIDs in this line, too. Without the
+ * line the port has no cable, and a topology file cannot give GUIDs of ports without cables.
  */
 static void test_found_guids_of_a_line_that_is_left_out_do_not_count(void **state)
 {

@@ -109,7 +109,8 @@ static bool shows6(enum trace_what what, uint8_t next, const uint8_t *l4, size_t
 
 /*
  * Returns a text with one character for each value of enum trace_what, in the order of the values.
- * The character is the value's letter of "PTUARJ" if this trace shows the packet, otherwise '.'.
+ * The character is the letter of the value (from "PTUARJ") if a trace with this value shows the
+ * packet. Otherwise it is '.'.
  */
 static const char *who4(uint8_t proto, const uint8_t *l4, size_t len)
 {

@@ -72,7 +72,7 @@ static uint8_t octet(const struct flow *f, uint32_t at)
 
 /*
  * Write the IP and L4 headers of packet @k, without checksums. Octet @at of the flow's payload is
- * the first of the packet's @n octets of payload. Returns the number of octets.
+ * the first of the packet's @n octets of payload. Returns the length of the headers.
  */
 static uint32_t model_headers(const struct flow *f, uint8_t *b, uint32_t k, uint32_t at, uint32_t n,
 			      uint8_t flags)
@@ -529,8 +529,9 @@ static void damage(struct pkt *t, uint32_t at)
 }
 
 /*
- * Choose a number of packets for a train. Depending on this number, the train is verified without a
- * sum of packets, by one sum, by two sums, or by a sum and single packets
+ * Choose a number of packets for a train. To verify the CRCs of a train, its packets are added up
+ * (crc/sum.h). Depending on the number of packets, this takes no sum, one or more sums, or a sum
+ * and checks of single packets.
  */
 static unsigned int some_packets(struct prng *r)
 {

@@ -242,8 +242,8 @@ static void test_memfd_that_was_not_read_is_counted(void **state)
 }
 
 /*
- * Open requests are limited per file (an opened umad device) and per port. A program that is above
- * a limit of its file gets an error, and other files are not affected.
+ * Open requests are limited per file (an opened umad device) and per port. A request above either
+ * limit must end with EBUSY. When the open requests have ended, a new request must succeed.
  */
 static void test_requests_under_way_are_limited(void **state)
 {

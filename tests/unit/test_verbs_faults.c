@@ -693,8 +693,8 @@ static void test_groups_of_a_queue_pair(void **state)
 
 /*
  * The buffers of all queue pairs come from one arena. The first queue pairs must leave a part of it
- * for sends and for later queue pairs, and a destroyed queue pair must return its part. There must
- * be room for an interface and 64 stations.
+ * for sends and for later queue pairs. A destroyed queue pair must return its part. There must be
+ * room for an interface and 64 stations.
  */
 static void test_many_queue_pairs_share_the_arena(void **state)
 {

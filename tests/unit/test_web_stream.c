@@ -199,7 +199,7 @@ static void test_a_reader_that_takes_nothing_is_slow(void **state)
 }
 
 /*
- * A reader must read each event within WEB_STREAM_STUCK. No event came for longer than that. The
+ * A reader must read each event within WEB_STREAM_STUCK. Here no event comes for a longer time. The
  * first event after this silence must not make the reader count as slow.
  */
 static void test_a_reader_after_a_silence_is_not_slow(void **state)

@@ -75,7 +75,7 @@ static void test_P19_private_data_layout(void **state)
 }
 
 /*
- * The drawing in 6.2 of the draft, one 32-bit word after the other:
+ * The drawing in draft-pelissier-ipoib-encaparp-00, 6.2, one 32-bit word after the other:
  *
  *	Ver 1, SL 5, TClass 0xa6, DLID 0xc07b		1|5|a6|c07b	15 a6 c0 7b
  *	HopLmt 0x3f, Resv. 0, FlowLabel 0x9abcd		3f|0|9abcd	3f 09 ab cd

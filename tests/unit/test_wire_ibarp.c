@@ -11,9 +11,9 @@
  * packet", row by row. The figure's first row (Reserved16, Ethertype) is the encapsulation, and is
  * left out. The values are those of the table in §6.4.
  *
- * The fields have 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all, and 92
- * with the encapsulation, as the draft's figure before it says ("IBARP contents (92 bytes)"). HLEN
- * is 32 = 8 + 4 + 4 + 16, which does not include the second copy of GID[127-96].
+ * The fields have 2 + 2 + 1 + 1 + 2 octets, then twice 8 + 4 + 4 + 5 * 4 + 4: 88 in all. With the
+ * encapsulation there are 92 octets, as in the preceding figure of the draft ("IBARP contents (92
+ * bytes)"). HLEN is 32 = 8 + 4 + 4 + 16, which does not include the second copy of GID[127-96].
  */
 static const uint8_t request[] = {
 	0x00, 0x20, 0x08, 0x00, /* Hardware Type 32, Protocol Type 0x0800 */
@@ -107,8 +107,9 @@ static void test_P20_ibarp_without_the_second_copies(void **state)
 	single(in);
 	assert_int_equal(IBARP_LEN_SINGLE + IPOIB_HDR_LEN, 84);
 	/*
-	 * If further octets follow this short message, its length can be right for the layout of
-	 * the figure, too. The decoder must choose the layout in which the GID contains the EUI-64.
+	 * If further octets follow this short message, the octets together can be enough for the
+	 * layout of the figure. The decoder must choose the layout in which the GID contains the
+	 * EUI-64.
 	 */
 	for (size_t len = IBARP_LEN_SINGLE; len <= sizeof(in); len++) {
 		memset(&a, 0, sizeof(a));

@@ -83,8 +83,8 @@ static void test_inet_sum_of_parts(void **state)
 }
 
 /*
- * A packet has headers and two slices of any lengths. After a part of odd length, the octets of the
- * next part are in the other halves of the 16-bit words.
+ * A packet has headers and two slices, each of any length. If one of these parts has an odd length,
+ * the next part begins in the middle of a 16-bit word.
  */
 static void test_inet_sum_of_a_packet_with_odd_parts(void **state)
 {
