@@ -212,6 +212,7 @@ $(O)/bench/%: bench/%.c $$(wildcard bench/%/*.c bench/%/*.h) $(call libs_of,all)
 	@mkdir -p $(@D)
 	$(say) "  BENCH   $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -Ibench -o $@ $(filter bench/%.c,$^) -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+bench-bins: $(bench_bins)
 
 # --- targets for users
 deps:
@@ -257,7 +258,7 @@ soak:
 
 bench:
 	@bash tests/deps.sh bench
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all $(bench_bins)
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all bench-bins
 	@bash bench/run.sh
 
 # A picture of the ratios in reports of the benchmark:  make bench-plot REPORTS="before.json build/bench/net.json"
@@ -305,7 +306,7 @@ doc/overview.svg: doc/overview.dot
 clean:
 	rm -rf $(O)
 
-.PHONY: all tests fuzz-bins system-tools deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
+.PHONY: all tests fuzz-bins system-tools bench-bins deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
 # Do not search $(O)/third-party, because it has whole root file systems (tests/third-party/root.sh).
 -include $(shell [ -d $(O) ] && find $(O) -path $(O)/third-party -prune -o -name '*.d' -print)

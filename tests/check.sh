@@ -178,7 +178,7 @@ pool_end() {
 
 step_build() {
 	say "build: gcc, warnings are errors"
-	one build-gcc make -s -j"$jobs"
+	one build-gcc make -s -j"$jobs" all bench-bins
 }
 
 step_build-all() {

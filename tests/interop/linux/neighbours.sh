@@ -48,7 +48,7 @@ for p in h1 h2; do
 done
 # The kernel deletes an entry whose node has not answered for 3 s, which happens on a busy machine. So all nodes reach each
 # other again before the tables are compared.
-all_same_address() { all_reach h1 >/dev/null && all_reach h2 >/dev/null && same_address; }
+all_same_address() { all_reach h1 && all_reach h2 && same_address; }
 check "both sides have the same 20 octets of everybody" eventually 20 all_same_address
 
 # --- probes

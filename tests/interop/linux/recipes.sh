@@ -23,6 +23,7 @@ works netns.sh "ok: the namespace reaches 10.5.0.1 in partition 0x8001
 ok: the namespace does not reach 10.4.0.1
 ok: outside, there is no ib0.8001, and 10.4.0.1 is reached
 ok: the child is back when its namespace has ended"
+works peer.sh "ok: the peer answers"
 works networkmanager.sh "ok: with NetworkManager's connection on ib0, 10.4.0.1 is reached
 ok: with its connection in partition 0x8001, 10.5.0.1 is reached over ib0.8001"
 works service.sh "ok: networkd has configured ib0: configured
