@@ -169,7 +169,7 @@ static const struct conform_case cases[] = {
 	{ "P8/fragment", "the DUT fragments IP packets that are longer than 2048 octets",
 	  DRAFT "3.2", "The default MTU size for IP packets on IBA is 2048 octets.", "P8",
 	  encap_fragments, NULL },
-	{ "P5", "an IP datagram of 4092 octets is accepted, and none is longer", DRAFT "3",
+	{ "P5", "the DUT accepts an IP datagram of 4092 octets, and sends no longer one", DRAFT "3",
 	  "IP Datagram 0-4092B.", "P8", largest_datagram, NULL },
 	{ "P7/path", "the DUT does not send on a path with an MTU of 1024", DRAFT "3.2",
 	  "The methods are limited to IBA paths that support 2048 byte or 4096 byte MTU.",

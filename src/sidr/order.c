@@ -33,7 +33,7 @@ void sidr_order_offer(struct sidr_order *o, const ib_gid *gid)
 bool sidr_order_choose(struct sidr_order *o, ib_gid *ret)
 {
 	uint64_t from = o->turn + o->failed;
-	/* distance on the ring from the current place to the server with which the round began */
+	/* distance on the ring from @from to the server with which the round began */
 	uint64_t end = o->first - from;
 	bool more = o->offers > 1;
 

@@ -33,9 +33,10 @@ struct sidr_order {
 	uint64_t first; /* place of the first server of the round */
 	uint64_t answered; /* place of the server that answered last */
 	/*
-	 * The servers that were offered since the last choice: .near and .second are the distances
-	 * on the ring from the current place to the nearest and the second nearest server. .offers
-	 * is 0 without a server, 1 with one, and above 1 with several
+	 * What sidr_order_offer() has found since the last choice. .near and .second are the
+	 * distances on the ring to the nearest and the second nearest server, from .turn, or from
+	 * the place behind it if .failed. .offers is 0 if no server was offered, 1 if one was, and
+	 * above 1 if several were
 	 */
 	unsigned int offers;
 	uint64_t near, second; /* see .offers */

@@ -195,8 +195,8 @@ two_ways() {
 keep_neigh() {
 	x "$1" ip neigh change "$2" dev uib0 lladdr "$(x "$1" ip -j neigh show "$2" | jq -r '.[].lladdr')" nud "$3"
 }
-# count_pings: measure the counters without and with pings. A membership report, or a query that is repeated on a busy
-# machine, also changes the counters, so callers repeat this measurement if it fails.
+# count_pings: succeeds if 20 pings change the counters by 20 packets more than the reading of the counters does. A membership
+# report changes the counters, too, and so does a perfquery that is sent again. So callers repeat this measurement if it fails.
 count_pings() {
 	keep_neigh h1 10.4.0.2 permanent && keep_neigh h2 10.4.0.1 permanent || return 1
 	all_words >"$work/w1"

@@ -6,9 +6,13 @@
 # all resources that clients may use. tests/unit/test_web_metrics.c tests the names of the metrics, and hostile names in
 # their labels.
 #
-#	curl, clients that are slow, silent or rude --- 127.0.0.1:8480 uipoib web --- /run/uipoib/NAME.ro --- h1 --- Switch1 --- Switch2 --- h2
-#	                                                                                                                 \        /
-#	                                                                                                                  Switch3
+#	curl, and clients that misbehave --- HTTP, 127.0.0.1:8480 --- uipoib web --- Unix socket, NAME.ro --- instance
+#
+# The fabric of the instance:
+#
+#	h1 --- Switch1 --- Switch2 --- h2
+#	          \          /
+#	            Switch3
 . "$(dirname "$0")/lib.sh"
 need ping python3 curl
 port=8480
