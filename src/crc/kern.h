@@ -56,6 +56,10 @@
 
 #include "wire/ib_hdr.h"
 
+struct crc_sum;
+struct crc_sum_pkt;
+struct pkt;
+
 struct crc_fold {
 	uint64_t k[2];
 };
@@ -124,45 +128,14 @@ struct crc_kernel {
 		const struct crc_msg *m);
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
-	/* XOR @len octets at @p into those at @sum */
-	void (*add)(uint8_t *sum, const uint8_t *p, size_t len);
+	/*
+	 * Add a packet to the group of a sum, and add the group to the sum if it is full (crc/add.h).
+	 * The packet has one slice, of at least CRC_SUM_LINES octets
+	 */
+	void (*hold)(struct crc_sum *s, const struct crc_sum_pkt *own, const struct pkt *p);
+	/* Add the group to the sum */
+	void (*add)(struct crc_sum *s);
 };
-
-/* Vectors that may be anywhere in memory */
-typedef uint8_t crc_v16 __attribute__((vector_size(16), aligned(1)));
-typedef uint8_t crc_v32 __attribute__((vector_size(32), aligned(1)));
-typedef uint8_t crc_v64 __attribute__((vector_size(64), aligned(1)));
-
-/*
- * Define crc_kernel.add of a kernel whose CPU has registers of type @vector. crc_add_short() adds
- * the last octets, which are fewer than a register has.
- */
-#define CRC_ADD(kernel, vector)                                              \
-	static void kernel##_add(uint8_t *sum, const uint8_t *p, size_t len) \
-	{                                                                    \
-		for (; len >= sizeof(vector); len -= sizeof(vector)) {       \
-			*(vector *)sum ^= *(const vector *)p;                \
-			sum += sizeof(vector);                               \
-			p += sizeof(vector);                                 \
-		}                                                            \
-		crc_add_short(sum, p, len);                                  \
-	}
-
-static inline void crc_add_short(uint8_t *sum, const uint8_t *p, size_t len)
-{
-	for (; len >= 16; len -= 16, sum += 16, p += 16)
-		*(crc_v16 *)sum ^= *(const crc_v16 *)p;
-	for (; len >= 4; len -= 4, sum += 4, p += 4) {
-		uint32_t a, b;
-
-		memcpy(&a, sum, sizeof(a));
-		memcpy(&b, p, sizeof(b));
-		a ^= b;
-		memcpy(sum, &a, sizeof(a));
-	}
-	for (; len; len--)
-		*sum++ ^= *p++;
-}
 
 /*
  * crc_kernels() - Return all kernels that this CPU supports, the fastest one first, and the

@@ -52,6 +52,6 @@ INLINE __m128i fold_big(__m128i a, const uint8_t **p, size_t *len)
 			     _mm256_extracti128_si256(d, 1));
 }
 
-CRC_X86_KERNEL(crc_vclmul256, "vpclmulqdq", fold_big, crc_v32);
+CRC_X86_KERNEL(crc_vclmul256, "vpclmulqdq", fold_big);
 
 #endif

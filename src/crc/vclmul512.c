@@ -79,6 +79,6 @@ INLINE __m128i fold_big(__m128i a, const uint8_t **p, size_t *len)
 	return lanes(v);
 }
 
-CRC_X86_KERNEL(crc_vclmul512, "vpclmulqdq-avx512", fold_big, crc_v64);
+CRC_X86_KERNEL(crc_vclmul512, "vpclmulqdq-avx512", fold_big);
 
 #endif

@@ -13,6 +13,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "crc/add.h"
 #include "crc/kern.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -180,23 +181,23 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
 	return fold_part(_mm_xor_si128(load(p), reg), p + 16, len - 16, true, big);
 }
 
-/* Define the functions of a kernel from its function that folds long parts, and from the type of its registers */
-#define CRC_X86_KERNEL(kernel, cpu_name, big, vector)                                        \
-	CRC_ADD(kernel, vector)                                                              \
-	static struct crc_regs kernel##_msg(const struct crc_msg *m)                         \
-	{                                                                                    \
-		return msg_regs(m, big);                                                     \
-	}                                                                                    \
-	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)                 \
-	{                                                                                    \
-		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));           \
-	}                                                                                    \
-	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)                 \
-	{                                                                                    \
-		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big));      \
-	}                                                                                    \
-	const struct crc_kernel kernel = { cpu_name, kernel##_msg, kernel##_16, kernel##_32, \
-					   kernel##_add }
+/* Define the functions of a kernel from its function that folds long parts */
+#define CRC_X86_KERNEL(kernel, cpu_name, big)                                           \
+	CRC_ADD(kernel)                                                                 \
+	static struct crc_regs kernel##_msg(const struct crc_msg *m)                    \
+	{                                                                               \
+		return msg_regs(m, big);                                                \
+	}                                                                               \
+	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)            \
+	{                                                                               \
+		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));      \
+	}                                                                               \
+	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)            \
+	{                                                                               \
+		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big)); \
+	}                                                                               \
+	const struct crc_kernel kernel = { cpu_name,	kernel##_msg,  kernel##_16,     \
+					   kernel##_32, kernel##_hold, kernel##_add }
 
 #endif
 

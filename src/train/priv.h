@@ -11,9 +11,11 @@
 
 #include "train/train.h"
 #include "crc/crc.h"
+#include "util/be.h"
 
 #define TCP_FIN 0x01
 #define TCP_PSH 0x08
+#define TCP_CWR 0x80
 
 /* --- where the headers of a train lie: they end where hdr[] ends */
 
@@ -53,8 +55,25 @@ static inline uint8_t *train_csum_field(struct pkt *p)
  * train_advance() - Remove the first @k packets: the headers become those of the first packet that
  * remains, and .count gets smaller by @k
  */
-void train_advance(struct pkt *t, unsigned int k);
-void train_advance_psn(struct pkt *t, unsigned int k);
+static inline void train_advance(struct pkt *t, unsigned int k)
+{
+	uint8_t *ip = train_ip(t), *l4 = train_l4(t);
+
+	if (!train_is_ipv6(ip))
+		be16_put(ip + 4, (uint16_t)(be16_at(ip + 4) + k));
+	if (!train_is_udp(frame_info(t))) {
+		be32_put(l4 + 4, be32_at(l4 + 4) + k * t->seg);
+		l4[13] &= (uint8_t)~TCP_CWR;
+	}
+	t->count = (uint16_t)(t->count - k);
+}
+
+static inline void train_advance_psn(struct pkt *t, unsigned int k)
+{
+	uint8_t *psn = pkt_hdr(t) + ib_bth_off(pkt_hdr(t)) + IB_BTH_OFF_PSN;
+
+	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
+}
 
 /* train_mend_lengths() - Write the lengths of IP and UDP, and the IPv4 header checksum, of the single packet @p */
 void train_mend_lengths(struct pkt *p);

@@ -122,7 +122,7 @@ static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int wh
 	while (v == CRC_OK && walk_sealed(&w)) {
 		unsigned int left = t->count - w.k, n = left < CRC_SUM_MAX ? left : CRC_SUM_MAX;
 
-		if (n < SUM_MIN || !crc_sum_begin(&s, which, &w.pkt, n)) {
+		if (n < SUM_MIN || !crc_sum_begin(&s, which, &w.pkt)) {
 			v = fn(&w.pkt);
 			continue;
 		}

@@ -10,7 +10,6 @@
 #define TCP_MIN 20
 #define TCP_ACK 0x10
 #define TCP_ECE 0x40
-#define TCP_CWR 0x80
 
 /* --- making a train */
 
@@ -285,26 +284,6 @@ void train_to_frame(struct pkt *t)
 }
 
 /* --- splitting a train */
-
-void train_advance(struct pkt *t, unsigned int k)
-{
-	uint8_t *ip = train_ip(t), *l4 = train_l4(t);
-
-	if (!train_is_ipv6(ip))
-		be16_put(ip + 4, (uint16_t)(be16_at(ip + 4) + k));
-	if (!train_is_udp(frame_info(t))) {
-		be32_put(l4 + 4, be32_at(l4 + 4) + k * t->seg);
-		l4[13] &= (uint8_t)~TCP_CWR;
-	}
-	t->count = (uint16_t)(t->count - k);
-}
-
-void train_advance_psn(struct pkt *t, unsigned int k)
-{
-	uint8_t *psn = pkt_hdr(t) + ib_bth_off(pkt_hdr(t)) + IB_BTH_OFF_PSN;
-
-	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
-}
 
 /*
  * Makes a descriptor for the first @k packets, with the headers of @t and without payload. NULL:

@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "train/priv.h"
-#include "wire/inet.h"
 
 /* A walk over the packets of a train, which needs no descriptor for each packet */
 
@@ -57,9 +56,12 @@ static void walk_payload(struct train_walk *w, uint32_t n)
 static void mend_ip_csum(uint8_t *ip)
 {
 	uint16_t id = be16_at(ip + 4), before = (uint16_t)(id - 1u);
-	uint16_t sum = (uint16_t)~be16_at(ip + 10);
+	uint32_t sum = (uint16_t)~be16_at(ip + 10);
 
-	be16_put(ip + 10, inet_fold((uint32_t)sum + (uint16_t)~before + id));
+	sum += (uint16_t)~before + id;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum += sum >> 16;
+	be16_put(ip + 10, (uint16_t)~sum);
 }
 
 bool train_walk_next(struct train_walk *w)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/pkt.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,9 @@ struct pkt_pool {
 	unsigned int npkts, npkts_ever, pkts_used;
 	struct bufs large, small;
 };
+
+static_assert(!(PKT_BUF_SIZE % PKT_BUF_ALIGN) && !(PKT_SMALL_SIZE % PKT_BUF_ALIGN),
+	      "each buffer of an arena, which begins at a page, has this alignment");
 
 static int bufs_make(struct bufs *bs, struct pkt_pool *pool, unsigned int n, size_t size)
 {

@@ -33,6 +33,8 @@
 #define PKT_BATCH 128
 #define PKT_HOPS 64 /* largest number of links that a packet may cross */
 #define PKT_BUF_SIZE (68 * 1024) /* size of a buffer, for a super-frame of 64 KiB and its headers */
+/* Addresses and sizes of buffers are multiples of this, so a buffer consists of whole lines of the CPU's cache */
+#define PKT_BUF_ALIGN 64u
 /* Size of a small buffer, for one packet of the largest InfiniBand MTU; see pkt_shrink() */
 #define PKT_SMALL_SIZE 4352
 

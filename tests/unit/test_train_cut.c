@@ -680,6 +680,7 @@ static void test_sums_take_the_place_of_single_crcs(void **state)
 					     .msg = count_msg,
 					     .crc16 = count_crc16,
 					     .crc32 = count_crc32,
+					     .hold = crc_best->hold,
 					     .add = crc_best->add };
 	struct prng r;
 	struct pkt *t, *u;
