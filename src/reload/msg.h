@@ -41,7 +41,7 @@ enum reload_host_fd {
 };
 
 struct reload_host_msg {
-	uint32_t ns; /* handle of the namespace in requests to the new helper */
+	uint32_t ns; /* handle of the namespace in requests to the helper of RELOAD_HELPER */
 	uint32_t fds;
 	bool follows; /* as in struct netdev_ns_info */
 	char name[CONF_NAME_MAX], netns[256];
@@ -53,8 +53,8 @@ struct reload_add_msg {
 	/* number of the message RELOAD_HOST of the interface's host; the first one has number 0 */
 	uint32_t host;
 	/*
-	 * number of the TAP in requests to the new helper; the TAP's descriptor comes with this
-	 * message
+	 * number of the TAP in requests to the helper of RELOAD_HELPER; the TAP's descriptor comes
+	 * with this message
 	 */
 	uint32_t number;
 };

@@ -26,7 +26,7 @@ struct reload_add {
 	struct conf_iface conf;
 	uint32_t host, number;
 	int fd;
-	bool missing; /* the interface could not be added, although the changes had begun */
+	bool missing; /* reload_apply() has tried to add the interface, and failed */
 	struct inst_port *port; /* port of the interface; set by reload_apply() */
 };
 

@@ -79,8 +79,8 @@ void reload_close(struct reload *r)
 	if (r->conf == &r->own)
 		conf_free(&r->own);
 	/*
-	 * These calls do not wait long: a helper process ends when the daemon has ended, as soon as
-	 * it has removed its namespaces.
+	 * These calls do not wait long: the daemon has ended, so each helper process removes its
+	 * namespaces and ends.
 	 */
 	for (unsigned int k = 0; k < r->nhelpers; k++)
 		waitpid(r->helper[k], NULL, 0);
@@ -234,7 +234,7 @@ static void adopt(struct reload *r)
  */
 static void report(const struct reload *r, int status, const char *text, bool changed)
 {
-	/* JSON allows only UTF-8, and the text may have a name of a file. */
+	/* JSON allows only UTF-8, and @text may contain a file name, which can have any octets. */
 	char err[256], *utf8 = text_utf8(text);
 	json_t *args = json_pack("{s:i, s:s, s:b, s:b}", "status", status, "text", utf8 ? utf8 : "",
 				 "asked", r->asked, "changed", changed);

@@ -28,7 +28,7 @@ struct reload {
 	const char *name; /* name of the instance */
 	const char *file;
 	const struct conf_overrides *over;
-	/* Called when a reload begins, and with its outcome when it has ended; may be NULL */
+	/* NULL, or called when a reload begins (@outcome is NULL) and when the reload has ended */
 	void (*said)(void *ctx, const char *outcome);
 	void *ctx;
 

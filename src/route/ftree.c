@@ -112,7 +112,7 @@ static int find_hub(struct sm_router *r, struct ftree *t)
 	return -EINVAL;
 }
 
-/* Compute the levels and find a hub, where leaf switches are those with @fewest or more channel adapters. */
+/* Compute the levels and find a hub. A leaf switch has @fewest or more channel adapters. */
 static int attempt(struct sm_router *r, struct ftree *t, uint32_t fewest)
 {
 	struct ways_place *v;

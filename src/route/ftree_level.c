@@ -33,7 +33,7 @@ static uint32_t adapters(const struct sm_router *r, uint32_t s)
 	return count;
 }
 
-/* Search from all leaf switches at once. @fewest is the smallest number of channel adapters of a leaf switch */
+/* Set .level to the hops from the nearest leaf switch (@fewest or more channel adapters). */
 static void search(struct ftree *t, struct sm_router *r, uint32_t fewest)
 {
 	uint32_t head = 0, tail = 0;

@@ -163,7 +163,7 @@ static void number_parents(struct slots *x)
 }
 
 /*
- * Return the number of links from @lower to the same parent that have lower port numbers than @edge
+ * Return how many links lead to the same parent as @edge, and from lower ports of switch @lower.
  */
 static uint32_t parallel(const struct slots *x, uint32_t lower, uint32_t edge)
 {
@@ -306,8 +306,8 @@ static int set_slots(struct slots *x)
 	if (!t->by_slot)
 		return -ENOMEM;
 	/*
-	 * Stop at the highest LID, because with a larger divisor the quotient would be 0 for every destination, and
-	 * the product could overflow.
+	 * Stop multiplying when unit[l - 1] exceeds the highest LID: all quotients in set_turns()
+	 * are 0 then, and the product could overflow.
 	 */
 	for (unsigned int l = 1; l < t->nlevels; l++)
 		unit[l] = unit[l - 1] > SM_LID_TOP_MAX ? unit[l - 1]

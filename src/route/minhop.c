@@ -52,7 +52,7 @@ static uint64_t load(const uint8_t *hops)
 	return x;
 }
 
-/* Return a word in which the highest bit of each octet is set where @a and @b have equal octets */
+/* Compare @a and @b octet by octet. Return: a word with the highest bit set in each equal octet */
 static uint64_t equal(uint64_t a, uint64_t b)
 {
 	uint64_t x = a ^ b;
@@ -116,8 +116,8 @@ static unsigned int ports(const struct sm_router *r, uint32_t s, uint32_t d, uin
 	uint32_t block = d / BLOCK, i = d % BLOCK;
 
 	/*
-	 * Compute this destination alone if @m is NULL, because sm_reroute() asks for single
-	 * destinations, or if the last block is incomplete.
+	 * Compute this destination alone if its block is incomplete, or if @m is NULL. @m is NULL
+	 * in sm_reroute(), which asks for single destinations.
 	 */
 	if (!m || (block + 1) * BLOCK > r->db->nswitches)
 		return find(r, s, d, ret);

@@ -26,8 +26,8 @@
  */
 
 /*
- * spread() copies its array of candidates until there are at least RUN_COPY of them. RUN_COPY must not exceed 128,
- * because the array has 256 places.
+ * spread() doubles its list of candidates until the list has RUN_COPY entries or more. RUN_COPY
+ * must not exceed 128, because the array of the list has 256 places.
  */
 #define RUN_COPY 64
 #define GOLDEN_32 2654435769u /* 2^32 divided by the golden ratio */

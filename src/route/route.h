@@ -20,8 +20,8 @@ const char *sm_engine_name(const struct sm_engine *e);
  */
 int sm_router_create(struct sm_router **ret, struct sm_db *db, const struct sm_engine *e);
 /*
- * sm_router_why() - Return the reason why another engine than the requested one computes the routes, a clause about
- * the topology; "": the requested engine computes them
+ * sm_router_why() - Return the reason why the requested engine does not compute the routes, as a
+ * clause about the topology; "": the requested engine computes them
  */
 const char *sm_router_why(const struct sm_router *r);
 /* sm_router_engine() - Return the engine that computes the routes */

@@ -36,7 +36,7 @@ static uint32_t root_choose(const struct sm_router *r)
 	return best;
 }
 
-/* Set .rank to the hops from the root. Switches that the root does not reach come last. */
+/* Set .rank to the number of hops from @root. Switches that @root does not reach come last. */
 static void rank_from(struct sm_router *r, uint32_t root, struct ways_place *v)
 {
 	uint32_t head = 0, tail = 0;

@@ -34,7 +34,7 @@ void boot_begin(struct boot *b, const char *name);
  * answer. When all interfaces are up, the function ends the display
  */
 void boot_tick(struct boot *b);
-/* boot_end() - End the display, because the instance is up or ends; a second call has no effect */
+/* boot_end() - End the display when the instance is up or ends; a second call has no effect */
 void boot_end(struct boot *b);
 
 #endif

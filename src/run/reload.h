@@ -8,8 +8,8 @@
 #include "reload/supervise.h"
 
 /*
- * run_has_terminal() - Tell whether the process has a terminal. SIGHUP of a terminal that goes away ends an instance,
- * as it ends other programs
+ * run_has_terminal() - Tell whether the process has a terminal. If so, SIGHUP means that the
+ * terminal goes away, and ends the instance. Without a terminal, SIGHUP can ask for a reload
  */
 bool run_has_terminal(void);
 

@@ -313,8 +313,8 @@ static pid_t spawn(struct run *r)
 }
 
 /*
- * Pass a signal on to CMD, unless the signal came from a Ctrl-C at the terminal, because CMD has
- * received that signal itself.
+ * Pass a signal on to CMD; if it is not the first signal, kill CMD instead. The SIGINT of a Ctrl-C
+ * at the terminal is not passed on, because CMD has received that SIGINT, too.
  */
 static void forward(pid_t pid, const struct signalfd_siginfo *si, unsigned int nth)
 {
@@ -381,8 +381,8 @@ static int with_cmd(struct run *r)
 static struct ready *not_for_the_daemon;
 
 /*
- * Runs in the daemon's process, which closes --ready-fd, so that a reader sees the end of the file when the supervisor
- * closes --ready-fd.
+ * Runs in the daemon's process. ready_close() closes this process's copy of --ready-fd, so that a
+ * reader sees the end of the file as soon as the supervisor closes its own copy.
  */
 static int run_daemon(const struct serve_cfg *cfg, int ready_fd)
 {

@@ -6,7 +6,7 @@
 #define PI(bit) (32 + (bit)) /* PortInfo begins after LID, port number and options of the record */
 #define COMP_CAP_MASK 7
 #define COMP_CAP_MASK2 53
-/* attribute modifier: a port matches if it has all bits of the request's capability mask */
+/* attribute modifier bit: a port matches if it has all bits of the request's capability masks */
 #define CAP_MASK_SUBSET 0x80000000u
 
 /*

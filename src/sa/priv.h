@@ -230,8 +230,8 @@ void sa_jobs_init(struct sa *sa);
 void sa_jobs_clear(struct sa *sa);
 
 /*
- * sa_visible() - Tell whether the requester may know about @p: it is trusted, is @p, or shares a
- * P_Key with @p
+ * sa_visible() - Tell whether the requester may know about @p: the request is trusted, or comes
+ * from @p or from a port that shares a P_Key with @p
  */
 bool sa_visible(const struct sa_req *r, const struct sm_port *p);
 
@@ -240,8 +240,8 @@ void sa_resp_head(const struct sa_req *r, uint8_t *mad, uint16_t status, size_t 
 void sa_send(struct sa *sa, const struct mad_addr *to, const uint8_t *mad, size_t len, ns_t now);
 
 /*
- * Maps an MTU or rate code to the MTU or rate. These are compared, because rate codes are not in
- * the order of the rates.
+ * Maps an MTU code or a rate code to its MTU or rate. The results are compared, not the codes,
+ * because rate codes are not in the order of the rates.
  */
 typedef unsigned int sa_order(unsigned int code);
 /*
@@ -317,8 +317,8 @@ void sa_reports_init(struct sa *sa);
 void sa_reports_forget(struct sa *sa, const struct sa_subscription *s);
 
 /*
- * Send Reports about ports and groups, and forwarded traps, to the subscribers that may receive
- * them.
+ * Send Reports about a port, a group or a forwarded trap to the subscribers that may receive the
+ * Reports.
  */
 void sa_notice_port(struct sa *sa, const ib_gid *gid, bool in_service, ns_t now);
 void sa_notice_group(struct sa *sa, const struct sm_group *g, bool created, ns_t now);

@@ -19,7 +19,7 @@
  */
 
 #define WINDOW 256
-#define UNPROVEN 4 /* most open Reports to all subscriptions of a port that are not proven */
+#define UNPROVEN 4 /* most open Reports to the unproven subscriptions of one port together */
 #define TIMEOUT_MS 300
 #define RETRIES 4
 /* delay after which a Report is tried again when the MAD endpoint was full */
@@ -259,8 +259,8 @@ void sa_reports_forget(struct sa *sa, const struct sa_subscription *s)
 	if (list_empty(&sa->reports))
 		timer_cancel(sm_timers(sa->sm), &sa->report_timer);
 	/*
-	 * Let the timer send the other Reports, because a caller of this function walks the list of
-	 * subscriptions.
+	 * Do not send the other Reports here, because a caller of this function walks the list of
+	 * subscriptions. The timer sends the Reports.
 	 */
 	else
 		timer_arm(sm_timers(sa->sm), &sa->report_timer, 0);

@@ -166,7 +166,7 @@ void sac_inform_fini(struct sac *s);
 void sac_inform_forget(struct sac *s);
 void sac_inform_resume(struct sac *s, ns_t now);
 void sac_inform_stop(struct sac *s, ns_t now);
-/* sac_report_recv() - Handle an unsolicited MAD of the SA class, which is a Report if the SA sent it */
+/* sac_report_recv() - Handle an unsolicited MAD of the SA class: a Report, if it is from the SA */
 void sac_report_recv(void *ctx, const struct mad_addr *from, const void *mad, size_t len, ns_t now);
 
 #endif

@@ -67,8 +67,8 @@ struct sac_group {
 };
 
 /*
- * number of tries of a Delete. If none is answered, the SA counts as restarted: it has lost the
- * membership, or its SM will set ClientReregister
+ * number of tries of a Delete. If none is answered, the client assumes that the SA has restarted,
+ * and has lost the membership, or that the SM will set ClientReregister
  */
 #define LEAVE_TRIES 3
 
@@ -614,8 +614,8 @@ static void group_doubt(struct sac_group *g)
 }
 
 /*
- * Doubts the membership, which need not have ended, because a Report that arrives late may be about
- * an earlier group with this MGID.
+ * Doubts the membership. The membership may still exist, because a Report that arrives late may be
+ * about an earlier group with this MGID.
  */
 void sac_groups_deleted(struct sac *s, const ib_gid *mgid)
 {

@@ -51,7 +51,7 @@
  * at the same time
  */
 #define SAC_BACKOFF_MAX NS_SEC(16)
-/* longest back-off after answers that the port has no SA, because such answers cost little */
+/* longest back-off if the SM's port says that it has no SA; short, as such answers cost little */
 #define SAC_BACKOFF_ABSENT NS_SEC(4)
 /*
  * time for which a path is valid after the SA's answer, in this cache and in the interfaces that
@@ -218,7 +218,7 @@ ns_t sac_path_until(const struct sac *s, const struct sac_path_key *key, ns_t no
 enum sac_path_state {
 	SAC_PATH_PENDING,
 	SAC_PATH_VALID,
-	SAC_PATH_FAILED, /* the query failed; after .until sac_path_get() asks the SA again */
+	SAC_PATH_FAILED, /* the query failed; sac_path_get() asks the SA again after .until */
 };
 
 struct sac_path_info {
@@ -317,7 +317,7 @@ void sac_group_ask_cancel(struct sac_group_query *q);
 
 struct sac_group_info {
 	ib_gid mgid;
-	uint8_t want, have; /* JoinState bits that references want, and that the SA has granted */
+	uint8_t want, have; /* JoinState bits; .want: of all references; .have: granted by the SA */
 	unsigned int refs;
 	int status; /* status of the last join or leave */
 	unsigned int failures; /* failed attempts since the last success */

@@ -22,7 +22,7 @@
 	(SERVICE_COMP_ID | SERVICE_COMP_GID | SERVICE_COMP_PKEY | SERVICE_COMP_KEY)
 #define SERVICE_COMP_REGISTER (SERVICE_COMP_DELETE | SERVICE_COMP_LEASE | SERVICE_COMP_NAME)
 /*
- * Number of Deletes without an answer, each with all its tries, after which the client gives up.
+ * The client gives up after this number of Deletes without an answer, each with all its tries.
  * The record then stays until its lease ends.
  */
 #define WITHDRAW_TRIES 3

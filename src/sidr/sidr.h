@@ -74,7 +74,8 @@ struct sidr_ask {
 	uint64_t service_id;
 	/* pkey: P_Key of the link; via: P_Key with which the SIDR_REQ is sent */
 	uint16_t pkey, via;
-	unsigned int rounds; /* number of rounds since sidr_good() in which all servers failed */
+	/* number of rounds in which all servers failed; begin() and sidr_good() set it to 0 */
+	unsigned int rounds;
 	unsigned int attempts; /* number of attempts since the caller zeroed the struct */
 	uint16_t server; /* LID of the server that was chosen last; 0: none */
 	ib_gid server_gid;

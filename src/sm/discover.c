@@ -216,7 +216,7 @@ static void ask_node(struct sm *sm, struct sm_node *n, ns_t now)
 	smpq_add(&sm->sweepq, &c, now);
 }
 
-/* Handle the NodeDescription of the second node that has a GUID: log the GUID and the names of both nodes. */
+/* Two nodes have one GUID. Take the NodeDescription of the second node, and log both names. */
 static void on_dup_desc(void *ctx, const struct smp_cmd *cmd, int status, const uint8_t *data,
 			ns_t now)
 {

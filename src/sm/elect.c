@@ -42,7 +42,7 @@ static struct smp_sm_info self_info(const struct sm *sm)
 {
 	return (struct smp_sm_info){
 		.guid = sm->guid,
-		.sm_key = 0, /* 0, unless may_know_key() allows the sender to see the key */
+		.sm_key = 0, /* the caller sets the key if may_know_key() allows it */
 		.act_count = sm_act_count(sm),
 		.priority = sm->cfg.priority,
 		.state = (uint8_t)sm->state,

@@ -20,7 +20,7 @@ struct learn_wait {
 	void *ctx;
 };
 
-/* A walk over a range of ports, by nodes and then by port numbers, which reads one kind of table */
+/* A walk over a range of ports, by nodes and then by port numbers. It reads one kind of table. */
 struct learn_walk {
 	struct list link;
 	enum sm_table what;
