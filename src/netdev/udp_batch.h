@@ -21,9 +21,9 @@
 #include "util/pkt.h"
 
 #define UDP_BATCH_SEGS \
-	64 /* largest number of packets of a message; all kernels with UDP_SEGMENT accept it (UDP_MAX_SEGMENTS) */
+	64 /* largest number of packets of a message: the lowest UDP_MAX_SEGMENTS of all kernels */
 #define UDP_BATCH_OCTETS \
-	65507 /* largest length of a message: an IP packet without the headers of IPv4 and UDP */
+	65507 /* largest length of a message: the largest IPv4 packet less its IP and UDP headers */
 #define UDP_BATCH_PARTS 4 /* largest number of parts of a packet: headers, two slices, tail */
 
 struct udp_msg {

@@ -54,7 +54,7 @@ static void set_options(struct udp_sock *s)
 	bool v6 = s->family == 6;
 
 	/*
-	 * Let IP fragment packets, because an Ethernet path cannot carry a packet of 2 KB in one
+	 * Allow fragmentation by IP, because an Ethernet path cannot carry a packet of 2 KB in one
 	 * piece.
 	 */
 	if (v6)
@@ -186,8 +186,8 @@ void udp_rx_destroy(struct udp_rx *rx)
 }
 
 /*
- * Replaces each buffer in .slot to which packets still refer. Returns the number of slots that have
- * a buffer.
+ * Puts a buffer to which no packet refers into each slot. Returns the number of slots that have
+ * one: less than UDP_SOCK_MSGS if the pool is empty.
  */
 static unsigned int fill_slots(struct udp_rx *rx)
 {
@@ -229,8 +229,8 @@ static uint8_t *pack(struct udp_rx *rx, size_t len)
 }
 
 /*
- * Returns the size of the datagrams in the message, which UDP_GRO has reported; 0: the message is
- * one datagram
+ * Returns the length that UDP_GRO reports for the datagrams of the message; 0: the message is one
+ * datagram
  */
 static int segment_of(struct msghdr *m)
 {

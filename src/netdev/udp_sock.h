@@ -35,7 +35,7 @@
 
 struct udp_sock_stats {
 	uint64_t recv_calls, recv_msgs, send_calls, send_msgs;
-	/* number of ICMP errors, which are received if there is no peer at the address */
+	/* number of ICMP errors received, for example if no socket is bound to a peer's address */
 	uint64_t icmp_errors;
 	/*
 	 * number of messages with more than UDP_SOCK_RX_SEGS datagrams; the datagrams beyond this

@@ -107,7 +107,7 @@ static int loop_add(struct node *n, uint8_t port, const void *mad, ns_t now)
 	return 0;
 }
 
-/* Sends an SMP with a directed route out of @port; both LIDs are permissive. */
+/* Sends an SMP with a directed route out of @port; SLID and DLID of its LRH are permissive. */
 static int dr_leave(struct node *n, uint8_t port, const void *mad, ns_t now)
 {
 	struct mad_addr to = mad_addr_smp_dr();

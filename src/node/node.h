@@ -47,7 +47,7 @@ enum node_rcv_reason {
 	NODE_RCV_LOCAL_PHYSICAL, /* wrong CRC */
 	NODE_RCV_MALFORMED, /* wrong length, version or VL */
 	NODE_RCV_OVERRUN,
-	NODE_RCV_DLID_MAPPING, /* this reason and the next two count in PortRcvSwitchRelayErrors */
+	NODE_RCV_DLID_MAPPING, /* PortRcvSwitchRelayErrors counts this reason and the next two */
 	NODE_RCV_VL_MAPPING,
 	NODE_RCV_LOOPING,
 	NODE_RCV_REASONS,
@@ -111,7 +111,7 @@ struct node_port {
 	 * NULL at the external ports of a switch
 	 */
 	uint64_t *guids;
-	uint8_t sltovl[16]; /* SLtoVL of a CA port; a switch has sw->sltovl */
+	uint8_t sltovl[16]; /* SLtoVL of a CA port; in port 0 of a switch: see sw->sltovl */
 	struct node_counters cnt;
 	struct node_rare *rare; /* NULL while all members have the values of power-up */
 	struct mad_ep *ep; /* MAD endpoint of an end port; NULL at the external ports of a switch */
@@ -182,8 +182,8 @@ struct node {
 };
 
 /*
- * node_init() - Make a node. All pointers except @cfg are borrowed until node_fini(). Return: 0; -EINVAL: no
- * ports, or too many; -ENOMEM
+ * node_init() - Make a node. All pointers except @cfg must stay valid until node_fini(). Return: 0;
+ * -EINVAL: no ports, or too many; -ENOMEM
  */
 int node_init(struct node *n, const struct node_cfg *cfg, const struct node_ops *ops, void *ctx,
 	      struct timers *timers, const struct log_sink *log);
@@ -282,12 +282,12 @@ void node_mad_rx(struct node *n, uint8_t in_port, const struct mad_addr *from, v
 uint8_t node_smp_pass(struct node *n, uint8_t in_port, void *mad);
 
 /*
- * node_smp_for_sma() - Tell whether @mad is a Get or Set for the SMA, whose directed route ends at
- * this node
+ * node_smp_for_sma() - Tell whether @mad is for the SMA of this node: a Get or Set with a directed
+ * route that ends at this node
  */
 bool node_smp_for_sma(const void *mad);
 
-/* Events of a port that a request to the SMA has caused, as bits NODE_EV_BIT() */
+/* Events that a request to the SMA has caused at a port, as bits NODE_EV_BIT() */
 struct node_smp_events {
 	uint8_t port;
 	uint32_t events;

@@ -240,7 +240,7 @@ static void counter_write(const struct port_range *r, const struct attr *a, unsi
 	}
 }
 
-/* Make room for the bases that a Set writes. Return: false if memory ran out */
+/* Give each port a node_rare of its own, for base_set(). Return: false if memory ran out */
 static bool bases_own(const struct port_range *r)
 {
 	for (unsigned int num = r->first; num <= r->last; num++) {

@@ -19,7 +19,7 @@ struct listener {
 	struct loop *loop;
 	struct loop_fd fd;
 	struct timer again; /* timer that ends a pause */
-	uint64_t *refused; /* counter of refused connections of other users; NULL: no counter */
+	uint64_t *refused; /* number of connections refused because of their user; may be NULL */
 	/* Called for a new connection of process @pid; takes over @sock, which is non-blocking and close-on-exec */
 	void (*take)(struct listener *l, int sock, int pid, ns_t now);
 };

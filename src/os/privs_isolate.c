@@ -141,7 +141,7 @@ int privs_isolate(uint32_t flags, int folder)
 			err = -errno;
 		if (root && !err)
 			err = empty_root(folder);
-		/* a container that has user 65534 may forbid mounts; the process then keeps its root directory */
+		/* if a container forbids mounts, the process keeps its root directory */
 		if (!err || err == -EPERM)
 			err = privs_drop_bounds();
 		if (!err)

@@ -21,7 +21,7 @@
 
 /*
  * System calls that the filters allow, by purpose. libseccomp skips a call that an architecture
- * lacks. Functions further below allow calls that depend on their arguments.
+ * lacks. Functions further below allow further calls, but only with certain arguments.
  */
 
 static const int io_calls[] = {

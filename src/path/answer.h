@@ -39,8 +39,8 @@ int path_reply_read(struct path_reply *ret, const char *text, size_t len);
 int path_reply_info(const struct path_reply *r, struct ipoib_path_info *info);
 
 /*
- * path_info_fill() - Fill in all members but the address from a PathRecord, which @hex contains as 128 hexadecimal
- * digits
+ * path_info_fill() - Fill in all members of @ret but the address. @hex is the PathRecord to use, as
+ * 128 hexadecimal digits
  *
  * Return: 0; -EPROTO, and @ret is unchanged
  */

@@ -71,7 +71,7 @@ struct ipoib_path {
 	struct path_peer peer;
 	pthread_mutex_t lock;
 	pid_t pid; /* process to which the connections belong */
-	unsigned int forks; /* value of the global counter when the connections were made */
+	unsigned int forks; /* value of the global `forks` when the connections were made */
 	int epoll; /* epoll descriptor; -1: not made yet */
 	struct question question[QUESTIONS];
 	struct kept kept[KEPT];
@@ -137,7 +137,7 @@ static void take_over(struct ipoib_path *p)
 		for (unsigned int i = 0; i < QUESTIONS; i++)
 			close_copy(&p->question[i].fd);
 		close_copy(&p->epoll);
-		/* A thread that exists only in the parent may have held the lock, and would never release it. */
+		/* This resets the lock, which another thread may have held at the fork(). */
 		questions_init(p);
 	}
 	pthread_mutex_unlock(&forks_lock);

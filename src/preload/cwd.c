@@ -15,7 +15,7 @@
 #include "preload/path.h"
 #include "preload/real.h"
 
-/* working directory in the kernel while the process is in a directory of this library */
+/* kernel's working directory while the program is in a directory that only this library provides */
 #define PARK "/sys/class"
 
 /*

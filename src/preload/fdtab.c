@@ -34,7 +34,7 @@ static entry_t *_Atomic pages[PAGES];
 
 /*
  * st_dev of the descriptors of each kind, because inode numbers are unique only within a file
- * system; 0 until the first descriptor of the kind is entered
+ * system; 0 until the first descriptor of the kind is added
  */
 static _Atomic uint64_t fs_of[FD_KINDS];
 

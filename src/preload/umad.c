@@ -15,8 +15,8 @@
 #include "preload/conn.h"
 
 /*
- * Octets of struct umad_mad before the members that have the layout of the kernel's struct
- * ib_user_mad_hdr.
+ * Number of octets in struct umad_mad before the members that have the layout of the kernel's
+ * struct ib_user_mad_hdr.
  */
 #define PREFIX offsetof(struct umad_mad, id)
 static_assert(sizeof(struct umad_mad) - PREFIX == sizeof(struct ib_user_mad_hdr), "layout");

@@ -13,8 +13,8 @@ static const char *mgid_text(char ret[PRINT_GID_LEN], const ib_gid *mgid)
 /* --- no such group */
 
 /*
- * Return: a broadcast group of the partition whose MGID has another scope than that of the link;
- * NULL: there is no such group
+ * Return: a broadcast group that belongs to the link's partition, but has another scope than the
+ * link; NULL: there is no such group
  */
 static const struct ib_mcmember_rec *in_other_scope(const struct probe *p)
 {

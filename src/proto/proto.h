@@ -63,7 +63,7 @@
 #define PROTO_VERSION 1
 #define PROTO_DIR "/run/uipoib"
 #define PROTO_LINE_MAX 65536
-/* Length of an instance's name with the NUL; characters a-z A-Z 0-9 . _ - */
+/* Size of an instance's name with the NUL, at most; allowed characters: a-z A-Z 0-9 . _ - */
 #define PROTO_NAME_MAX 32
 #define PROTO_SCHEMA 1 /* version of the rows, as `-j` prints it */
 

@@ -79,7 +79,7 @@ int serve_start(struct serve *s, const struct serve_cfg *cfg);
 int serve_ready(struct serve *s, char *err, size_t err_len);
 
 /*
- * serve_stop() - End the daemon by SIGTERM, after 30 s by SIGKILL, and remove its socket. Returns
+ * serve_stop() - End the daemon by SIGTERM, after 30 s by SIGKILL, and remove its sockets. Returns
  * its exit status, or 128 + signal
  */
 int serve_stop(struct serve *s);

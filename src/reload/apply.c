@@ -162,7 +162,7 @@ static void close_hosts(struct inst *in)
 	list_for_each_safe (h, tmp, &in->hosts, link) {
 		if (in_use(h))
 			continue;
-		h->gone = false; /* so that the functions of struct inst_watch release the host */
+		h->gone = false; /* for inst_watch.host(): the host ends, not only its namespace */
 		inst_host_event(h, false);
 		host_close(h);
 	}

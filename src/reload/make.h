@@ -30,7 +30,7 @@ struct reload_job {
 	const char *name; /* name of the instance */
 	const struct conf *was;
 	const struct conf_diff *diff;
-	const struct reload_text *texts; /* the texts of all fabrics that have partitions */
+	const struct reload_text *texts; /* [ntexts]: of fabrics with an SM and a partitions file */
 	size_t ntexts;
 };
 
