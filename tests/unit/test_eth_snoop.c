@@ -470,6 +470,9 @@ static void test_groups_are_bounded(void **state)
 	struct ipoib_link_info i;
 
 	begin();
+	report3(TO_EX, 0, g2); /* makes the interface join 224.0.0.22, to which reports are sent */
+	er_run(NS_MSEC(10));
+	er_clear();
 	for (unsigned int k = 0; k < ARRAY_SIZE(list); k++)
 		be32_put(list[k], 0xef000000 + k);
 	er.r.s.sa.deaf = true; /* the fake SA cannot store so many groups, so it answers no join */
@@ -477,6 +480,9 @@ static void test_groups_are_bounded(void **state)
 	ipoib_link_info(er.r.link, &i);
 	assert_true(i.groups <= IPOIB_MAX_GROUPS);
 	report3(TO_EX, 0, g1);
+	assert_int_equal(er.nsent, 1);
+	assert_memory_equal(er.sent[0].data + 4 + 24 + 8 + 4, g1, 4);
+	assert_false(member(g1, false));
 	er_groups_sync(NULL, 0, NULL, 0);
 	er.r.s.sa.deaf = false;
 	er_run(NS_SEC(300));

@@ -271,6 +271,10 @@ static void test_requests_under_way_are_limited(void **state)
 	assert_int_equal(umad_rig_stats(c).drops[UMAD_DROP_BUSY], 2);
 	assert_non_null(umad_rig_read(a, &got));
 	assert_int_equal(got.status, EBUSY);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_non_null(umad_rig_read(c, &got));
+		assert_int_equal(got.status, EBUSY);
+	}
 	umad_conn_close(c, rig.now);
 	umad_rig_run(&rig, NS_SEC(2));
 	rig.mute = false;
