@@ -328,8 +328,8 @@ static bool job_ready(struct mft_job *j)
 }
 
 /*
- * Send the jobs that are ready. Return: true if the last job that had ports to remove is gone, so that
- * further jobs may have become ready
+ * Send the jobs that are ready. Return: true if jobs had ports to remove before, and now none has,
+ * so that further jobs may have become ready
  */
 static bool jobs_send(struct sm *sm, ns_t now)
 {
@@ -381,7 +381,7 @@ bool sm_mcast_idle(const struct sm *sm)
 	return list_empty(&sm->mft_jobs);
 }
 
-/* Add a job for each block that was not acknowledged, or whose switch was reset. */
+/* Add a job for each MFT block that its switch has not acknowledged, or has lost by a reset. */
 static void requeue_dirty(struct sm *sm)
 {
 	for (uint32_t s = 0; s < sm->routed->nswitches; s++) {

@@ -47,7 +47,7 @@
 #define SM_SWEEPS_BURST 4
 /* largest number of traps of one port that listeners get in a burst; after the burst, 8 traps per SubnetTimeOut */
 #define SM_REPORTS_BURST 32
-/* no trap starts a sweep in this time after a sweep: SM_REST times its duration, at most SM_REST_MAX */
+/* after a sweep, no trap starts another for SM_REST times its duration, at most SM_REST_MAX */
 #define SM_REST 3
 #define SM_REST_MAX NS_SEC(1)
 /* interval of light sweeps while the link of the SM's own port is down */
@@ -70,10 +70,10 @@
 /* time after which a sweep gives up the nodes behind an external port */
 #define SM_OUTSIDE_TIME NS_SEC(30)
 #define SM_HANDOVER_TRIES 3
-#define SM_ORDERS_BURST 8 /* largest burst of Set(SMInfo) to obey; then one a second */
+#define SM_ORDERS_BURST 8 /* largest burst of Set(SMInfo) that is obeyed; then one a second */
 #define SM_KEY_SAID_EVERY NS_SEC(10) /* interval of log lines about wrong SM_Keys */
 
-/* Counts of one external port and of the nodes behind this port that the sweep found. */
+/* An external port, with counts of the nodes that a sweep finds behind it. */
 struct sm_outside {
 	uint64_t node_guid; /* node GUID of the switch or CA that has the external port */
 	uint8_t port;
@@ -102,7 +102,7 @@ struct sm_feed {
 	struct smpq_source source;
 	struct sm *sm;
 	void (*fn)(struct sm *sm, struct sm_port *p, ns_t now); /* queues the SMPs of a port */
-	/* .at: next node or switch; .item: its next port or LFT block; .end: switch before which an LFT feed ends */
+	/* .at: next node or switch; .item: its next port or block; .end: limit of .at for LFTs */
 	uint32_t at, item, end;
 };
 
@@ -110,8 +110,8 @@ struct sm_feed {
 struct sm_part {
 	/* true if the running sweep is partial; sm.next and sm.db are then the same database, which the sweep changes */
 	bool on;
-	bool failed; /* the answers contradict the database, so a sweep of the whole subnet has to follow */
-	bool cut; /* a link went down, so directed routes over it may fail */
+	bool failed; /* the sweep cannot go on, so a sweep of the whole subnet has to follow */
+	bool cut; /* a link on a directed route went down, so new directed routes are needed */
 	/* node GUIDs of the switches that the next sweep has to look at, [nsuspects] */
 	uint64_t suspect[SM_PART_MAX];
 	unsigned int nsuspects;
@@ -159,7 +159,7 @@ struct sm {
 	struct timer timer; /* timer of the next sweep */
 	bool timer_heavy;
 	uint64_t heavy_sweeps, partial_sweeps, light_sweeps, traps, traps_many;
-	/* limits that all traps share whose LID belongs to no known port */
+	/* limits for the traps from all unknown LIDs together */
 	struct sm_source strangers;
 	/* number of SMPs and of time-outs in the sweeps before this one */
 	uint64_t smps_total, timeouts_total;
@@ -191,7 +191,7 @@ struct sm {
 	struct timer poll;
 	/* port GUID of the SM to which this SM sent a HANDOVER that is not accepted yet; 0: none */
 	uint64_t handover_guid;
-	struct pace orders; /* limits the rate of Set(SMInfo) that other SMs send */
+	struct pace orders; /* limits the rate at which this SM obeys Set(SMInfo) */
 	struct pace key_said; /* limits the rate of log lines about wrong SM_Keys */
 
 	/* databases */
@@ -255,7 +255,7 @@ struct smp_cmd sm_cmd_node(struct sm_node *n, uint8_t method, uint16_t attr, uin
  */
 struct smp_cmd sm_cmd_port(struct sm_port *p, uint8_t method, uint16_t attr, uint32_t mod,
 			   smp_done_fn *done);
-/* sm_failed() - Count and log an SMP that was refused or timed out, as @status says. Return: true if the SMP failed */
+/* sm_failed() - If @status says that an SMP failed, count and log it. Return: true if it failed */
 bool sm_failed(struct sm *sm, const struct smp_cmd *cmd, int status, const char *what, ns_t now);
 
 /* Stages of a sweep. Each stage queues SMPs on sm->sweepq; the next stage starts when the queue is idle. */
@@ -396,7 +396,7 @@ bool sm_elect_recv(struct sm *sm, uint8_t *mad, ns_t now);
 /* learn.c */
 void sm_learn_init(struct sm *sm);
 void sm_learn_fini(struct sm *sm);
-/* sm_learn_reset() - End all reads before the database is freed, and call done() of all waiting requests */
+/* sm_learn_reset() - End all reads of tables, and call done() of all requests that wait for them */
 void sm_learn_reset(struct sm *sm, ns_t now);
 
 /* audit.c */

@@ -65,8 +65,8 @@ static void map_switch(struct sm *sm, struct sm_node *n, ns_t now)
 }
 
 /*
- * Return the number of VLs for which an earlier sweep wrote the table, if the port was not reset
- * since then; 0: none
+ * Return the number of VLs for which an earlier sweep wrote the SLtoVL table of @p; 0: no table was
+ * written, or the port may have been reset since then
  */
 static uint8_t mapped_before(const struct sm *sm, const struct sm_port *p)
 {

@@ -160,8 +160,8 @@ static void tell_ports(struct sm *sm, const struct sm_db *old, ns_t now)
 }
 
 /*
- * End memberships before the new database is published, because trap 67 must reach the ports that
- * have lost the P_Key in the new database.
+ * End memberships before the new database is published: the SA reports trap 67 only to ports that
+ * have the group's P_Key in the published database, and ports that lose this P_Key need the Report.
  */
 static void revise_memberships(struct sm *sm, ns_t now)
 {
@@ -212,7 +212,7 @@ static void publish(struct sm *sm, ns_t now)
 		return;
 	tell_ports(sm, old, now);
 	sm_lid_tell(sm, old, now);
-	/* Limit the LIDs kept for absent ports: a UDP peer that invents GUIDs could use up memory and LIDs. */
+	/* Limit the LIDs kept for absent ports: invented GUIDs could use up memory and LIDs. */
 	sm_lid_book_purge(&sm->lids, sm->db, sm->cfg.outside_nodes);
 	sm_learn_reset(sm, now);
 	sm_audit_published(sm, now);

@@ -202,8 +202,8 @@ static inline bool sm_port_has_lid(const struct sm_port *p, unsigned int lid)
 }
 
 /*
- * sm_port_pkey() - Return the table entry of @p with the low 15 bits of @pkey, preferably a full member's entry; 0:
- * there is none
+ * sm_port_pkey() - Return an entry of @p's P_Key table whose low 15 bits are those of @pkey,
+ * preferably a full member's entry; 0: there is none
  */
 uint16_t sm_port_pkey(const struct sm_port *p, uint16_t pkey);
 
@@ -316,7 +316,7 @@ void sm_db_destroy(struct sm_db *db);
 struct sm_node *sm_db_add_node(struct sm_db *db, const struct smp_node_info *info);
 /* sm_same_node() - Tell whether two NodeInfos can be those of one node, seen from different ports */
 bool sm_same_node(const struct smp_node_info *a, const struct smp_node_info *b);
-/* sm_db_add_port_guid() - Set the GUID of @p and index it. Return: 0 or -ENOMEM */
+/* sm_db_add_port_guid() - Set the GUID of @p, so that @p is found by it. Return: 0 or -ENOMEM */
 int sm_db_add_port_guid(struct sm_db *db, struct sm_port *p, uint64_t guid);
 /*
  * sm_db_cut() - Remove the link at @p. If an end of the link is a port of a CA, but not the port by

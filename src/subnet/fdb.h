@@ -24,7 +24,7 @@ struct sm_lft {
 	uint8_t port[]; /* egress port of each LID, [blocks * 64]; SMP_LFT_NONE: none */
 };
 
-/* sm_lft_create() - Make a table without routes for LIDs 0 .. @top. Return: NULL if memory ran out */
+/* sm_lft_create() - Make an empty LFT for LIDs 0 .. @top. Return: NULL if memory ran out */
 struct sm_lft *sm_lft_create(uint16_t top);
 struct sm_lft *sm_lft_get(struct sm_lft *t);
 void sm_lft_put(struct sm_lft *t); /* NULL is accepted */
@@ -45,7 +45,7 @@ struct sm_fdb {
 	uint8_t nports;
 	uint16_t mft_cap; /* number of MLIDs that the MFT holds */
 	struct sm_lft *lft; /* LFT that the switch should have; NULL: not computed yet */
-	/* true for blocks of .lft that the switch has acknowledged, [lft_room], at least .lft->blocks */
+	/* true for blocks of .lft that the switch has acknowledged, [lft_room >= .lft->blocks] */
 	bool *lft_known;
 	uint32_t lft_room;
 	struct sm_mft_block *mft[SM_MFT_BLOCKS]; /* MFT blocks; NULL: the block was never used */

@@ -2,7 +2,7 @@
 #ifndef SUBNET_GROUP_H
 #define SUBNET_GROUP_H
 
-/* The data of a multicast group and of its members, which sm/group.c makes and changes */
+/* The data of a multicast group and of its members. sm/group.c makes and changes these data. */
 
 #include "util/hash.h"
 #include "util/list.h"

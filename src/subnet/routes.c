@@ -84,7 +84,7 @@ int sm_routes_relink(struct sm_routes *rt, const struct sm_db *db, struct sm_nod
 	return 0;
 }
 
-/* Set .run of the targets of one switch, which are in the order of their LIDs. */
+/* Set .run of the @n targets @t of one switch. The targets are in the order of their LIDs. */
 static void runs_count(struct route_target *t, uint32_t n)
 {
 	for (uint32_t i = n; i-- > 0;) {

@@ -98,8 +98,8 @@ static void node_info(struct survey *s, const struct open *o, const uint8_t *dat
 
 	smp_node_info_decode(&i, data, SMP_DATA_LEN);
 	/*
-	 * The answer of a switch may name any of its ports as LocalPortNum, including 0; a CA has
-	 * no port 0.
+	 * LocalPortNum 0 is valid only if the survey asks its own node (@from is NULL) and this is
+	 * a switch: a CA has no port 0, and no link leads to port 0 of a switch.
 	 */
 	if (!i.nports || i.nports > 254 || i.local_port > i.nports ||
 	    (!i.local_port && (i.node_type != IB_NODE_SWITCH || from)) ||
@@ -164,8 +164,8 @@ static void port_info(struct survey *s, const struct open *o, const uint8_t *dat
 		p->lmc = p->pi.lmc;
 	}
 	/*
-	 * CAs do not forward SMPs, so the nodes behind a CA's ports can be reached only through the
-	 * CA from which the survey sends.
+	 * A CA does not forward SMPs. So the survey asks for the node behind a CA port only if this
+	 * is a port of the CA from which the survey sends (index 0).
 	 */
 	if (o->port && link_is_up(&p->pi) && (n->sw || !n->index))
 		ask_add(s, ASK_NODE_INFO, n->index, o->port, 1, 0);

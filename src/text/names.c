@@ -242,8 +242,8 @@ const char *print_attr(unsigned int mgmt_class, unsigned int attr)
 	case MAD_CLASS_SM_LID:
 	case MAD_CLASS_SM_DR:
 		/*
-		 * not common_attrs: Notice is its only attribute that SMPs have, and smp_attrs
-		 * lists it
+		 * common_attrs is not searched: SMPs have only one of its attributes, Notice, and
+		 * smp_attrs lists Notice, too
 		 */
 		return NAME_OF(smp_attrs, attr);
 	case MAD_CLASS_SA:

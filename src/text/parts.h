@@ -11,8 +11,8 @@
 #include "wire/smp.h"
 
 /*
- * text_add_quoted() - Add ' "..."', a string of at most @len octets; octets that do not print
- * become '.'
+ * text_add_quoted() - Add a space and, in quotes, the string @s of at most @len octets. Octets that
+ * do not print become '.'
  */
 void text_add_quoted(struct text *t, const void *s, size_t len);
 

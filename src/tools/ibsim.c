@@ -188,8 +188,8 @@ static void ctl_ready(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /*
- * Close the sockets of a namespace that are not connected. Clients that are connected keep the
- * namespace in existence.
+ * Close the control socket and the spare sockets of a namespace. The sockets of connected clients
+ * stay open, and keep the namespace in existence.
  */
 static void close_sockets(struct ibsim_place *p)
 {

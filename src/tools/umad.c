@@ -142,8 +142,8 @@ static void send_answer(struct umad_client *c, int fd)
 	const struct umad_answer *a = &c->u->answer;
 
 	/*
-	 * Ignore the result, because a failure only means that the program no longer reads this
-	 * socket.
+	 * A failure to send to @fd is ignored, because it only means that the program no longer
+	 * reads this socket.
 	 */
 	if (a->to == UMAD_TO_SOCKET)
 		umad_msg_send(fd, a->msg, a->len);
@@ -187,7 +187,7 @@ static void client_read(struct umad_client *c, ns_t now)
 		if (r.fd < 0)
 			continue;
 		close(r.fd);
-		/* Read no further messages now, because one large MAD in a wake-up is enough. */
+		/* The message may have been a large MAD, so other clients are served first. */
 		return;
 	}
 }

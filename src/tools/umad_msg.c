@@ -43,7 +43,7 @@ static int memfd_of(const uint8_t *data, size_t len)
 }
 
 /*
- * A MAD that is too long for a message is sent in a memfd, together with its header in a message.
+ * Send a MAD that is too long for one message: struct umad_mad in the message, the data in a memfd.
  */
 static int send_big(int sock, const struct umad_mad *m, const void *data, int *big)
 {
@@ -127,7 +127,7 @@ bool umad_memfd_read(int fd, uint8_t *buf, size_t len)
 	return true;
 }
 
-/* Accept only a memfd, because reading from any other file might block. A file that has seals is a memfd. */
+/* Accept only a memfd, because reading another file might block. Only a memfd supports seals. */
 size_t umad_memfd_len(int fd)
 {
 	struct stat st;

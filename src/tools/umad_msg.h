@@ -24,7 +24,7 @@ void umad_msg_forget(int *big);
 
 struct umad_received {
 	size_t len;
-	/* First descriptor that came with the message, which the caller closes; -1 if none */
+	/* first descriptor that came with the message; -1: none. The caller closes it */
 	int fd;
 };
 /*

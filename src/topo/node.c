@@ -102,7 +102,7 @@ void topo_next_node(struct topo_parser *p)
 	p->sys_guid = p->port0_guid = 0;
 }
 
-/* Read the rest of a node's line: ports "name" # "description" base port 0 lid 1 lmc 0 */
+/* Read the rest of a node's line, such as: 36 "S-1" # "description" base port 0 lid 1 lmc 0 */
 int topo_parse_node(struct topo_parser *p, struct topo_cur *c, enum ib_node_type type)
 {
 	char name[TOPO_NAME_MAX + 1], desc[TOPO_DESC_MAX + 1] = "";

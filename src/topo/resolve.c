@@ -123,7 +123,7 @@ static void rates_guess(struct topo *t)
 	}
 }
 
-/* Apply a port line to both of its ends. If this fails, undo the GUIDs that the line has set. */
+/* Apply a port line to its two ports. If this fails, undo the GUIDs that the line has set. */
 static int join_ends(struct topo_parser *p, const struct topo_plink *l, uint32_t peer,
 		     uint64_t **given)
 {
@@ -234,7 +234,7 @@ static int check_lids(struct topo_parser *p)
 						IB_LID_MCAST_MIN - 1);
 }
 
-/* Allocate given[node][port] for the port GUIDs in port lines; 0 means a port without a GUID. */
+/* Allocate given[node][port]: the port GUID that port lines give for a port; 0: none. */
 static uint64_t **given_alloc(const struct topo *t)
 {
 	uint64_t **given = calloc(t->n + 1u, sizeof(uint64_t *)), *all;
