@@ -132,7 +132,7 @@ struct ifc_port {
 	 */
 	struct list pkeys;
 	bool dirty; /* the port's attributes must be read again */
-	bool back; /* since the attributes were read, the device was opened again, and all QPNs are new */
+	bool back; /* the device was reopened after the attributes were read; all QPNs are new */
 	bool rereg; /* the SM has set ClientReregister since the attributes were read */
 	/*
 	 * Called for every event of the port, inside the CA's callback, so the function must not
@@ -175,7 +175,7 @@ struct ifc_ops {
 	 * not valid any more.
 	 */
 	void (*neigh_gone)(void *ctx, const uint8_t mac[6]);
-	/* InfiniBand shape: the function of this name in struct eth_ops, or NULL */
+	/* InfiniBand shape: as .lladdr_gone of struct eth_ops; may be NULL */
 	void (*lladdr_gone)(void *ctx, const struct ipoib_lladdr *a);
 	/* Ethernet shape: set the MAC of the network interface */
 	void (*set_mac)(void *ctx, const uint8_t mac[6]);
@@ -266,8 +266,8 @@ struct ifc {
 	uint64_t sidr_service; /* ServiceID of SIDR requests that are sent or answered */
 	uint8_t sidr_scope; /* scope of the broadcast group in .offer */
 	struct sidr_offer offer;
-	uint16_t qp_pkey_index; /* P_Key index of all queue pairs, as in the link's last action */
-	uint32_t qp_qkey; /* Q_Key of all queue pairs, as in the link's last action */
+	uint16_t qp_pkey_index; /* P_Key index of all queue pairs (last QP_CREATE or QP_MODIFY) */
+	uint32_t qp_qkey; /* Q_Key of all queue pairs (last QP_CREATE or QP_MODIFY) */
 	/*
 	 * number of packets that the TAP may still send in its present turn; negative: its next
 	 * turns are shortened by this number of packets
@@ -327,8 +327,8 @@ void ifc_destroy(struct ifc *i);
 /* ifc_set_up() - Tell the interface that its TAP was set up or down */
 void ifc_set_up(struct ifc *i, bool up, ns_t now);
 /*
- * ifc_set_router() - Make the interface that of a multicast router, or an ordinary interface again.
- * Return: as ipoib_link_set_router()
+ * ifc_set_router() - Turn the interface into a multicast router's interface, or into an ordinary
+ * one again. Return: as ipoib_link_set_router()
  */
 int ifc_set_router(struct ifc *i, bool router, ns_t now);
 /* ifc_readable() - Tell the set of the interface that the TAP may have frames to read */

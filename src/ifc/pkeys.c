@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* number of new P_Keys that may be reported in a burst; after the burst, one is reported in each CAME_EVERY */
+/* number of new P_Keys that may be reported in a burst; then one is reported per CAME_EVERY */
 #define CAME_BURST 64
 #define CAME_EVERY NS_MSEC(100)
 /* time until came() is called again after it returned an error; doubled with each further error */
@@ -71,8 +71,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Reads the port's P_Key table into k->now. Returns the number of P_Keys in k->now, which are those
- * to report.
+ * Stores in k->now those P_Keys of the port's P_Key table that .only allows, and returns their
+ * number.
  */
 static unsigned int read_table(struct ifc_pkeys *k, struct ca *ca)
 {

@@ -51,7 +51,7 @@ struct ifc_pkeys {
 	ns_t retry_at;
 	uint16_t last; /* P_Key of the last call of came() */
 	struct pace pace; /* limit of the rate at which came() is called */
-	struct timer timer; /* time of the next comparison, even if the table does not change */
+	struct timer timer; /* timer for the next comparison, if the table does not change first */
 };
 
 /*

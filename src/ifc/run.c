@@ -70,8 +70,8 @@ enum turn {
 };
 
 /*
- * Returns the number of packets that the TAP may send now, because the queues behind the TAP have
- * room for this number.
+ * Returns the number of packets that the TAP may send now, which is limited by the room in the
+ * queues of the CA.
  */
 static unsigned int room_behind(const struct ifc *i)
 {

@@ -48,8 +48,8 @@ struct by_pkey {
 	struct inst_host *host;
 	struct inst_port *port;
 	/*
-	 * configuration of the section; .netns is NULL, because this string belongs to the data of
-	 * the configuration file
+	 * configuration of the section; its member .netns is NULL, because the string is freed with
+	 * the struct conf of the file
 	 */
 	struct conf_iface conf;
 	unsigned int ca; /* number of the port's CA on the host: N in the device name uipoibN */

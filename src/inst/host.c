@@ -57,7 +57,7 @@ static void on_rtnl(const struct rtnl_event *ev, void *arg)
 	}
 }
 
-/* Time from an error of the socket for the kernel's events to the next try to read the socket */
+/* Time after which the socket for the kernel's events is read again after an error */
 #define EVENTS_AGAIN NS_SEC(10)
 
 static void events_readable(struct loop_fd *fd, uint32_t events, ns_t now)

@@ -28,7 +28,7 @@ struct inst_host {
 	/* helper process that serves requests about the namespace: inst.helper, or one of inst.more_helpers */
 	struct netdev_helper *helper;
 	bool anonymous;
-	/* true if the log has a line that the helper process refused the last question about the namespace */
+	/* the helper refused the last question about the namespace, as the log already says */
 	bool follow_refused;
 	/*
 	 * true if host_follow() follows the namespace, which may be deleted and made again

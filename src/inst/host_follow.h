@@ -15,8 +15,8 @@
 #include "inst/host.h"
 
 /*
- * host_follow() - Begin to follow the namespace of a host, which is open. @spec: the namespace as
- * given in the configuration
+ * host_follow() - Begin to follow a host's namespace, after the namespace was opened. @spec: the
+ * namespace as given in the configuration
  */
 void host_follow(struct inst_host *h, const char *spec);
 /* host_unfollow() - End host_follow(); has no effect on a host that is not followed */

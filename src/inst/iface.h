@@ -43,8 +43,8 @@ struct inst_iface {
 	 */
 	struct by_pkey *by_pkey;
 	/*
-	 * TAP of .by_pkey that the interface uses, of which .tap is a copy; NULL: the interface has
-	 * no TAP yet
+	 * the TAP that .by_pkey has assigned to the interface; .tap is a copy of spare->tap. NULL:
+	 * the interface has no TAP yet
 	 */
 	struct by_pkey_tap *spare;
 	/*
@@ -52,7 +52,7 @@ struct inst_iface {
 	 * TAP was made in its host
 	 */
 	uint32_t number;
-	/* true if the log has a line that .by_pkey has no TAP left for this interface */
+	/* true if the log already says that .by_pkey has no TAP left for this interface */
 	bool no_tap_said;
 	/*
 	 * true if the network device is in the host, or is being moved there. An interface of
@@ -66,7 +66,7 @@ struct inst_iface {
 	bool kernel_up; /* true while the kernel shows IFF_UP for the TAP */
 	bool carrier; /* present state of the TAP's carrier; only inst/iface_net.c changes it */
 	enum conf_router router;
-	/* true if the log has a line that the interface cannot receive all groups for a multicast router */
+	/* true if the log already says that the interface does not receive all groups */
 	bool mc_refused;
 	bool routes_mc
 		/*

@@ -16,7 +16,7 @@
 
 /*
  * Makes the secret of the machine from machine-id(5), which has 32 hexadecimal digits and which
- * programs should not show. The text "uninitialized" is no identifier.
+ * programs should not show. If the file holds the text "uninitialized", there is no identifier.
  */
 static int machine_secret(uint8_t ret[IPOIB_STABLE_SECRET])
 {

@@ -60,7 +60,7 @@ struct iface_net {
 	 */
 	unsigned int refused;
 	/*
-	 * number of refusals in a row, of moving the TAP into the namespace or of IFF_UP
+	 * number of times in a row that the TAP's move into the namespace, or IFF_UP, was refused
 	 */
 	unsigned int refusals;
 	bool busy; /* true while a job has no answer */

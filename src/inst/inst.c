@@ -30,8 +30,8 @@
 /* largest number of rounds of packets and actions before the loop checks its descriptors */
 #define WORK_ROUNDS 64
 /*
- * Time after which no new round begins, because a round may contain a slice of a sweep of the
- * subnet manager
+ * Time after which inst_work() begins no new round. A round can be long, because it may contain a
+ * slice of a sweep of the subnet manager
  */
 #define WORK_TIME NS_MSEC(10)
 #define LEAVE_TIME NS_MSEC(500) /* longest time for which inst_leave() waits for the SA */

@@ -53,8 +53,8 @@ struct inst_watch {
 	/* called at the end of each inst_work(); may be NULL */
 	void (*fn)(struct inst_watch *w, ns_t now);
 	/*
-	 * Called for an event of a port, from inside the HCA, so the function may only record the event. The function
-	 * may be NULL.
+	 * Called for an event of a port, inside the CA's callback, so the function may only record
+	 * the event. May be NULL.
 	 */
 	void (*port)(struct inst_watch *w, struct inst_port *p, enum ca_event ev, ns_t now);
 	/*
@@ -102,7 +102,7 @@ struct inst {
 	/* state that the interfaces (struct ifc) of .ifaces and the ports of .ports share */
 	struct ifc_set ifcs;
 	struct list ports; /* list of struct inst_port */
-	/* Mount of the device files of .ports, see netdev_rdma_add(); -1: there is none */
+	/* descriptor of the folder of the device files of .ports, see netdev_rdma_add(); -1: none */
 	int rdma_folder;
 	struct list hosts; /* list of struct inst_host */
 	struct list ifaces; /* list of struct inst_iface */
@@ -157,7 +157,7 @@ struct inst_helper {
 	struct loop_fd fd;
 };
 
-/* inst_helper_add() - Serve the jobs of a helper process, and own @helper on success. Return: 0 or -errno */
+/* inst_helper_add() - Handle the answers of @helper, and own it on success. Return: 0 or -errno */
 int inst_helper_add(struct inst *in, struct netdev_helper *helper);
 /* inst_helper_trim() - End those helpers of inst_helper_add() to which no host belongs any more */
 void inst_helper_trim(struct inst *in);

@@ -10,7 +10,7 @@
 #include "inst/fab.h"
 #include "verbs/verbs.h"
 
-/* Reports an event of the port, and does nothing else, because the function runs inside a callback of the CA. */
+/* Handles an event of the port. Runs inside a callback of the CA, so it must not call the CA. */
 static void on_event(struct ifc_port *ip, enum ca_event ev, ns_t now)
 {
 	struct inst_port *p = container_of(ip, struct inst_port, ifc);

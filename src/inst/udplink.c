@@ -298,7 +298,7 @@ static void say_buffers(struct inst_udp *u)
 	       u->name, u->sock.rcvbuf / 1024, UDP_SOCK_BUF / 1024);
 }
 
-/* Logs that any sender can use the link if it can reach the address at which the link listens. */
+/* Warns that the link is not authenticated, unless it listens at a loopback address. */
 static void say_open(struct inst_udp *u, const struct ip_endpoint *listen)
 {
 	char text[CONF_ENDPOINT_MAX];

@@ -186,7 +186,7 @@ enum ipoib_drop ipoib_drop_pkt(struct ipoib_link *l, struct pkt *pkt, enum ipoib
 	return reason;
 }
 
-/* Returns the octets of the buffers that a packet occupies while it is held back. */
+/* Returns the total size of the buffers that a packet occupies while it is held back. */
 static uint32_t held_cost(const struct pkt *pkt)
 {
 	uint32_t cost = 0;

@@ -379,7 +379,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 
 /* --- Neighbours --- */
 
-/* An entry of the table that finds the sender of a packet without GRH by its SLID and QPN. */
+/* Entry of ipoib_link.rev_tab, which maps SLID and QPN of a packet without GRH to its sender. */
 struct ipoib_neigh_rev {
 	struct hlink by_lid_qpn;
 	struct ipoib_neigh *neigh;
@@ -387,22 +387,22 @@ struct ipoib_neigh_rev {
 };
 
 /*
- * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the empty line, and
- * may write the members whose comment says "member of the user of the link". The members below the empty line are
- * private to the link. A pointer to a neighbour is valid until the next call into the link, unless
- * ipoib_neigh_hold() took a reference. The link removes an idle neighbour. For an idle neighbour with
- * references, the link first queues NEIGH_GONE, and removes the neighbour when the last reference is
- * dropped.
+ * A neighbour: one link-layer address (GID, QPN). Users of the link may read the members above the
+ * empty line, and may write the members whose comment says "written by the user of the link". The
+ * members below the empty line are private to the link. A pointer to a neighbour is valid until the
+ * next call into the link, unless ipoib_neigh_hold() took a reference. The link removes an idle
+ * neighbour. For an idle neighbour with references, the link first queues NEIGH_GONE, and removes
+ * the neighbour when the last reference is dropped.
  */
 struct ipoib_neigh {
 	struct ipoib_lladdr lladdr; /* address, with flags 0 */
 	/*
-	 * member of the user of the link, NULL at first; while .user is set, the user has to hold a
-	 * reference to the neighbour
+	 * written by the user of the link; NULL at first. While .user is set, the user has to hold
+	 * a reference to the neighbour
 	 */
 	void *user;
-	uint8_t token[6]; /* member of the user of the link, zero at first */
-	/* member of the user of the link, which sets this flag when .token is valid */
+	uint8_t token[6]; /* written by the user of the link; zero at first */
+	/* written by the user of the link: true if .token is valid */
 	bool has_token;
 
 	/*

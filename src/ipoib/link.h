@@ -143,7 +143,7 @@ struct ipoib_link {
 	bool qkey_said;
 	bool no_group; /* true if the SA refused to join the broadcast group because the group does not exist */
 	/*
-	 * true if the reason for which the broadcast group cannot be joined at present was logged
+	 * true if the log already says why the broadcast group cannot be joined at present
 	 */
 	bool refusal_said;
 	/* true if QP_MODIFY failed; the next sweep (IPOIB_SWEEP) queues QP_MODIFY again */
@@ -196,7 +196,7 @@ struct ipoib_link {
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
 	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
-	/* slot at which the next search for a neighbour that can be removed begins */
+	/* slot at which the next search for a removable neighbour begins */
 	uint32_t neigh_hand;
 	struct ipoib_path *paths;
 	struct ipoib_slots path_slots;
@@ -205,7 +205,7 @@ struct ipoib_link {
 	struct ipoib_mcast *mcasts;
 	struct ipoib_slots mcast_slots;
 	struct htab mcast_tab;
-	/* slot at which the next search for a group that can be removed begins */
+	/* slot at which the next search for a removable group begins */
 	uint32_t mcast_hand;
 	struct ipoib_mcast *bcast; /* entry of the broadcast group in .mcasts; every link has it */
 
@@ -218,7 +218,7 @@ struct ipoib_link {
 	unsigned int router_failures;
 	/*
 	 * true if the subscription to trap 66 was complete before the list of all groups was
-	 * requested, so that no group is missing
+	 * requested, so that the link learns of each new group
 	 */
 	bool router_sure;
 	bool router_full_logged; /* true if the log already says that there are more groups than fit in the table */
