@@ -159,7 +159,7 @@ end_pool() {
 	done
 	wait
 } 2>/dev/null
-# programs PID: print the descendants of a shell of this script, without those that are shells of this script themselves
+# programs PID: print the programs that a shell of this script has started, itself or through other shells of this script
 programs() {
 	local c
 	for c in $(cat "/proc/$1/task/$1/children"); do

@@ -124,7 +124,7 @@ if [ -e "$policy" ]; then
 	trap 'rm -f "$log"' EXIT
 else
 	trap 'rm -f "$log" "$policy"' EXIT
-	# A maintainer script asks by: policy-rc.d [--quiet] NAME ACTION, where NAME is that of the unit or of the script in /etc/init.d
+	# Maintainer scripts run policy-rc.d [--quiet] NAME ACTION. NAME is the name of a unit, or of a script in /etc/init.d.
 	cat >"$policy" <<-END
 		#!/bin/sh
 		[ "\$1" != --quiet ] || shift

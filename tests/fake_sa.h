@@ -361,7 +361,7 @@ static inline uint16_t sa_do_service(struct fake_sa *sa, const struct sa_mad *rq
 	return 0;
 }
 
-/* Offer the group @g by SIDR as the broadcast group of the link, with the values of its record. */
+/* Let SIDR offer the group with the MCMemberRecord @g as the broadcast group of the link. */
 static inline void sa_sidr_offer(struct fake_sa *sa, const struct ib_mcmember_rec *g)
 {
 	sa->sidr.offered = true;

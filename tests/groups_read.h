@@ -30,8 +30,8 @@ static inline int parse_groups(int family, const char *text, size_t len, int ifi
 }
 
 /*
- * read_groups() - Read a whole list at once. Return: as parse_groups(), but nothing is written at
- * -ENOSPC
+ * read_groups() - Read a whole list at once. Return: as parse_groups(), but at -ENOSPC @ret_n is
+ * not set, and @ret may have fewer groups than @max
  */
 static inline int read_groups(int family, int fd, int ifindex, struct netdev_group *ret, size_t max,
 			      size_t *ret_n)

@@ -57,8 +57,8 @@ struct web_http_stats {
 };
 
 /*
- * web_http_load() - Load the library; must come before web_http_start(). Return: 0; -ENOSYS: this build lacks it;
- * -ENOENT: the library is not installed
+ * web_http_load() - Load libmicrohttpd; to be called before web_http_start(). Return: 0; -ENOSYS:
+ * this build cannot use the library; -ENOENT: the library is not installed
  */
 int web_http_load(void);
 
@@ -77,7 +77,7 @@ int web_http_start(struct web_http **ret, int sock, const char *const *hosts,
  */
 void web_http_stop(struct web_http *h);
 
-/* web_http_arg() - Return an argument of the query, decoded; NULL: there is none */
+/* web_http_arg() - Return the decoded value of an argument of the query; NULL: there is none */
 const char *web_http_arg(struct web_request *r, const char *name);
 /* web_http_header() - Return the value of a header; NULL: there is none */
 const char *web_http_header(struct web_request *r, const char *name);
@@ -90,8 +90,8 @@ void web_http_answer(struct web_request *r, const struct web_answer *a);
 /* web_http_text() - Send an answer whose body is a constant text */
 void web_http_text(struct web_request *r, unsigned int status, const char *text);
 /*
- * web_http_stream() - Answer a request by events, until the client stops reading them. @since is as for
- * web_stream_start()
+ * web_http_stream() - Answer a request by a stream of events, which lasts until the connection
+ * ends. @since is as for web_stream_start()
  */
 void web_http_stream(struct web_request *r, const struct web_ring *ring, const uint64_t *since);
 

@@ -16,7 +16,7 @@
 
 #define WEB_LIVE_PERIOD NS_SEC(1) /* shortest time between two readings of the load */
 #define WEB_LIVE_SHARE 20 /* reading the load takes at most 1/20 of the time */
-/* shortest time between two readings of the load after an event, for example a change of a link */
+/* shortest time between two readings if an event, such as a change of a link, causes the second */
 #define WEB_LIVE_SOON NS_MSEC(100)
 #define WEB_LIVE_SECTIONS NS_SEC(5) /* longest time until the sections are read again */
 #define WEB_LIVE_MAP NS_SEC(60) /* longest time until the map is read again */
@@ -71,7 +71,7 @@ struct web_live {
 void web_live_init(struct web_live *l, uint64_t first);
 void web_live_fini(struct web_live *l);
 
-/* web_live_want() - Report that there is a client. After a pause all data are read again */
+/* web_live_want() - Report a client. After WEB_LIVE_IDLE without one, all data are read again */
 void web_live_want(struct web_live *l, ns_t now);
 /* web_live_ready() - Tell whether all data for a snapshot have been read */
 bool web_live_ready(const struct web_live *l);

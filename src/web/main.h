@@ -7,7 +7,7 @@
 /* Long options of `uipoib web` */
 extern const struct option web_options[];
 
-/* web_main() - `uipoib web`, as a function of a table of commands (cmdline/cmdline.h) */
+/* web_main() - Run `uipoib web`; struct cli_cmd (cmdline/cmdline.h) explains the arguments */
 int web_main(int argc, char **argv);
 
 #endif

@@ -161,7 +161,7 @@ static void add_shape(struct web_model *m, struct web_link *l)
 
 /*
  * Return: the index in .end of the other end of a cable; -1: the other end is outside all fabrics,
- * or in no row
+ * or no row of the map has it
  */
 static long peer_of(const struct web_node *n, const json_t *index, const json_t *cable)
 {

@@ -38,7 +38,7 @@ void web_ring_push(struct web_ring *r, const char *event, json_t *data)
 		len = asprintf(&text, "id: %llu\nevent: %s\ndata: %s\n\n",
 			       (unsigned long long)r->next, event, json);
 	free(json);
-	if (len < 0) { /* an event is missing now, so a client cannot use the events before it */
+	if (len < 0) { /* clients miss this event and need a new snapshot: drop older events */
 		r->failed++;
 		while (r->first != r->next)
 			forget(r);

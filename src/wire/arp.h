@@ -2,7 +2,7 @@
 #ifndef WIRE_ARP_H
 #define WIRE_ARP_H
 
-/* ARP and RARP for IPv4 over a link layer of any address length. RFC 826, RFC 4391 §9.2. */
+/* ARP and RARP for IPv4 over Ethernet and InfiniBand. RFC 826, RFC 4391 §9.2. */
 
 #include <stddef.h>
 

@@ -18,7 +18,7 @@
 #define DHCP_FIXED_LEN 236 /* octets before the cookie of the options */
 #define DHCP_OPTIONS 240 /* offset of the first option */
 #define DHCP_BOOTP_LEN 300 /* shortest message that old servers accept (RFC 1542 §2.1) */
-#define DHCP_HDR_LEN 44 /* octets of struct dhcp_hdr on the wire: up to sname */
+#define DHCP_HDR_LEN 44 /* octets of struct dhcp_hdr on the wire: all fields before sname */
 #define DHCP_HTYPE_ETHER 1
 #define DHCP_HTYPE_EUI64 27
 #define DHCP_HTYPE_INFINIBAND 32

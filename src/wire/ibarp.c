@@ -68,7 +68,7 @@ static bool eui_fits(const struct nd_port *a)
 	return a->eui64 == ib_gid_guid(&a->lladdr.gid);
 }
 
-/* Tell whether the address at @p, which has room for IBARP_HW_LEN octets, has no word .again. */
+/* Tell whether the address at @p lacks .again. The caller must have IBARP_HW_LEN octets at @p. */
 static bool is_single(const uint8_t *p)
 {
 	struct nd_port drawn = hw_decode(p, false), single = hw_decode(p, true);

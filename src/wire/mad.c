@@ -202,8 +202,8 @@ ib_gid mad_notice_get_gid(const struct mad_notice *n)
 }
 
 /*
- * The details of trap 128 begin with the LID. The details of all other traps have 16 reserved bits
- * before the LID.
+ * The details of trap 128 begin with the LID. The details of other traps with a LID have 16
+ * reserved bits before it.
  */
 static size_t notice_lid_off(const struct mad_notice *n)
 {

@@ -12,8 +12,8 @@
 #include "wire/mad.h"
 
 /*
- * Return the port that a trap 129 to 131 reports, because the errors of this port exceeded a
- * threshold. mad_notice_get_lid() returns LIDADDR.
+ * Return the port whose errors are the reason of a trap 129, 130 or 131. mad_notice_get_lid()
+ * returns LIDADDR.
  */
 uint8_t notice_get_port(const struct mad_notice *n);
 
@@ -53,7 +53,7 @@ void notice_mkey_encode(struct mad_notice *n, const struct notice_mkey *k);
 struct notice_violation {
 	uint16_t slid, dlid; /* 0: unknown */
 	uint8_t sl;
-	uint32_t src_qp, dest_qp; /* 0: unknown; packets for QP0 are not checked */
+	uint32_t src_qp, dest_qp; /* 0: unknown; never QP0, whose packets are not checked */
 	uint32_t key; /* the P_Key or Q_Key that was wrong; 0 can mean that the key is unknown */
 	bool has_gids;
 	ib_gid sgid, dgid;

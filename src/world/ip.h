@@ -27,11 +27,11 @@ void ip4_put(uint8_t *ip, const uint8_t src[4], const uint8_t dst[4], uint16_t i
 /* udp4_put() - Write the headers of IPv4 and UDP before @len octets of data, which the buffer already holds */
 void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t dst[4],
 	      uint16_t dport, size_t len);
-/* ip6_put() - Write an IPv6 header that announces @len octets of protocol @proto */
+/* ip6_put() - Write an IPv6 header for @len octets of payload; @proto is its Next Header value */
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len);
 /*
  * ip6_sum() - Fill in the checksum of @len octets of ICMPv6 at @icmp, in an IPv6 packet from @src
- * to the given destination
+ * to @dst
  */
 void ip6_sum(uint8_t *icmp, const uint8_t src[16], const uint8_t dst[16], size_t len);
 /* icmp_echo() - Write an echo message of @len octets without a checksum */

@@ -7,8 +7,8 @@
 #include "crc/crc.h"
 
 /*
- * Fill in the members of @s that are decoded from the octets of the packet. The ICRC is checked
- * first, as in an HCA.
+ * Fill in the members of @s that are decoded from the octets of the packet. If the ICRC is wrong,
+ * .kind is SEEN_MALFORMED, because an HCA drops such a packet.
  */
 static void decode(struct seen *s)
 {

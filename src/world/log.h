@@ -19,7 +19,7 @@ enum seen_kind {
 	SEEN_MALFORMED, /* not a UD packet, or its ICRC is wrong */
 	SEEN_SMP,
 	SEEN_GMP,
-	SEEN_DATA, /* a packet of a queue pair other than QP0 and QP1 */
+	SEEN_DATA, /* a packet to a queue pair other than QP0 and QP1 */
 };
 
 struct seen {

@@ -30,8 +30,8 @@ bool world_part_set(struct world *w, const uint16_t *pkeys, unsigned int n);
 uint16_t part_of_packet(const struct world *w, const struct seen *s);
 uint16_t part_of_mgid(const struct world *w, const ib_gid *mgid);
 /*
- * Return: the DUT's IPv4 address, and the variable with the DUT's QPN, on the link that has this
- * P_Key
+ * For the link with this P_Key: part_dut_ip4() returns the DUT's IPv4 address, part_dut_qpn() a
+ * pointer to the DUT's QPN
  */
 const uint8_t *part_dut_ip4(const struct world *w, uint16_t pkey);
 uint32_t *part_dut_qpn(struct world *w, uint16_t pkey);

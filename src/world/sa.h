@@ -40,7 +40,7 @@ bool sa_is_full_member(const struct world *w, const void *group);
 bool sa_is_full_member_of(const struct world *w, const void *mgid);
 bool sa_has_subscribed(const struct world *w, const void *arg);
 
-/* MGIDs that groups of the link must have, computed as described in wire.h */
+/* MGIDs that the groups of the default link must have; struct world_wire has the mappings */
 ib_gid sa_mgid_broadcast(const struct world *w);
 ib_gid sa_mgid_ip4(const struct world *w, const uint8_t group[4]);
 ib_gid sa_mgid_ip6(const struct world *w, const uint8_t group[16]);

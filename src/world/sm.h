@@ -35,8 +35,8 @@ struct sm_request {
 int world_sm_ask(struct world *w, const struct sm_request *q, const struct seen **ret);
 
 /*
- * world_sm_port() - Send Set(PortInfo) with the values that @w has for the port, and that @change
- * may modify. Return: as world_sm_ask()
+ * world_sm_port() - Send Set(PortInfo) with the values that @w has for the port. @change, if not
+ * NULL, modifies the values first. Return: as world_sm_ask()
  */
 int world_sm_port(struct world *w, void (*change)(struct smp_port_info *pi, unsigned int arg),
 		  unsigned int arg, const struct seen **ret);

@@ -212,8 +212,8 @@ static void reserved_type(uint8_t *p, uint16_t type, uint16_t reserved)
 }
 
 /*
- * The types of IBARP and IPv4 are equal, so the first octet after the header decides: IBARP begins
- * with hardware type 32, IPv4 with version 4
+ * IBARP and IPv4 have the same EtherType. The octets after the encapsulation header decide: IBARP
+ * begins with a hardware type of 16 bits, which is 32; IPv4 begins with the version in 4 bits
  */
 static int type_second(const uint8_t *p, size_t len)
 {

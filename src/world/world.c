@@ -197,7 +197,7 @@ const struct seen *world_expect(struct world *w, uint64_t from, seen_match *matc
 	bool more = true;
 
 	for (;;) {
-		/* Number in the log of the next packet to which the caller's @match is applied */
+		/* number of the first packet that the next iteration tests with @match */
 		uint64_t next = w->log.last + 1;
 
 		s = world_log_find(&w->log, from, match, arg);

@@ -166,7 +166,7 @@ struct world_part {
 /* Settings of the DUT that influence the packets which it sends */
 struct world_dut_conf {
 	bool pkey_list; /* the DUT has a list of P_Keys: 0x7fff and 0x0014 */
-	/* time that the DUT may need to answer a join, in ms; 0: not known */
+	/* time in ms after which the DUT repeats a join that got no answer; 0: not known */
 	unsigned int mcast_timeout;
 	/* number of times that a join without an answer is repeated */
 	unsigned int mcast_retry_cnt;

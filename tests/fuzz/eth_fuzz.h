@@ -100,7 +100,7 @@ static inline void ef_lladdr_gone(void *ctx, const struct ipoib_lladdr *a)
 	ef_check(ef.shape == ETH_SHAPE_INFINIBAND && ipoib_lladdr_is_unicast(a));
 }
 
-/* Open a queue pair for the station @mac. Refuse one MAC in four, as a CA without room would. */
+/* Open a queue pair for the station @mac. Refuse one MAC in four, as a CA does without free QPs. */
 static inline int ef_open(void *ctx, struct eth_station *st, const uint8_t mac[6], void **ret_qp,
 			  uint32_t *ret_qpn)
 {

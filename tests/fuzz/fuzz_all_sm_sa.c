@@ -215,10 +215,7 @@ static void request(struct input *in)
 		data[at % SA_DATA_LEN] ^= take(in);
 	}
 	sa_mad_encode(mad, &h, &hdr);
-	/*
-	 * A GetMulti request has an RMPP header; this RMPP header is that of a message of one
-	 * segment.
-	 */
+	/* A GetMulti request is an RMPP message; this one has a single segment. */
 	if (h.method == MAD_METHOD_GET_MULTI)
 		rmpp_hdr_encode(mad + SA_RMPP_OFF, &rmpp);
 	memcpy(mad + SA_DATA_OFF, data, sizeof(data));
@@ -231,7 +228,7 @@ static void check(void)
 	const struct sa_stats *st = sa_stats(sa);
 	struct sm_group *g = NULL;
 
-	/* No request is answered twice, and every request that gets no answer is counted. */
+	/* Each request counts at most once: as answered, as dropped, or as a repetition. */
 	need(st->answers + st->drop_malformed + st->drop_requester + st->drop_busy +
 		     st->drop_quota + st->repeated + st->dup_joins <=
 	     st->requests);

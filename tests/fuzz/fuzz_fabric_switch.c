@@ -76,8 +76,8 @@ static void start(struct world *w)
 		fabric_ext_carrier(w->end[i], true, 0);
 		w->carrier[i] = true;
 		/*
-		 * Ports are Active from the start. The LFT distributes LIDs 0x00-0xff over the
-		 * ports 0 to 5, of which 5 does not exist. So some routes form a loop.
+		 * Ports are Active from the start. In both LFTs, LID n has port n % 6; port 5 does
+		 * not exist. Packets to LIDs with port 3 or 4 circle between the switches.
 		 */
 		n = fabric_node_node(fn);
 		for (unsigned int k = 1; k <= 4; k++)

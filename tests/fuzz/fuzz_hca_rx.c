@@ -35,8 +35,8 @@ enum mend {
 };
 
 /*
- * Bits of ctl[5]: they select fields that keep the octets of the input although the other fields
- * are corrected, and the states of the ports
+ * Bits of ctl[5]. LEAVE_X: field X keeps the octets of the input, although other fields are
+ * corrected. The two highest bits are the state of the ports
  */
 enum leave {
 	MAD_PERMISSIVE = 1 << 0,

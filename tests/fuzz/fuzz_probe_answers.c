@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define REQUESTS_MAX 60 /* 18 requests, two of which may be repeated for up to 16 blocks */
+#define REQUESTS_MAX 60 /* 18 requests; two of them are sent for each of up to 16 P_Key blocks */
 #define ANSWER_MAX 4096
 
 static struct probe_cfg config(struct input *in)

@@ -45,7 +45,7 @@ static void ibarp_again(const uint8_t *data, size_t size)
 		return;
 	check(size >= IBARP_LEN_SINGLE);
 	ibarp_encode(out, &a);
-	out[4] = IBARP_HW_LEN; /* without this value there are two ways to decode the message */
+	out[4] = IBARP_HW_LEN; /* with the other length, 32, the decoder guesses the format */
 	check(ibarp_is(out, sizeof(out)) && !ibarp_decode(&b, out, sizeof(out)));
 	ibarp_encode(twice, &b);
 	check(memcmp(out + 5, twice + 5, sizeof(out) - 5) == 0);

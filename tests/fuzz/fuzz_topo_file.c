@@ -90,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memset(&err, 0, sizeof(err));
 	/*
-	 * Parse the text again without included files, because the test compares the result with
-	 * that of the lenient reader, which does not support included files.
+	 * First parse the text without included files, because check_found() compares the result
+	 * with that of the lenient reader, which does not support included files.
 	 */
 	rc = topo_parse(&t, "f", (const char *)data, cut ? (size_t)(cut - data) : size, NULL, &err);
 	check_found((const char *)data, cut ? (size_t)(cut - data) : size, rc == 0);

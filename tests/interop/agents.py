@@ -207,8 +207,8 @@ def run(hca):
     return failed
 
 
-# --- cases. They run in this order, because each case needs the port state after the case before: Down, Init, Active,
-# and at the end Disabled
+# --- cases. They run in this order, because each needs the port state that the case before it leaves. The states are
+# Down, Init, Active, and at the end Disabled
 
 def case_init(hca):
     """the link comes up and the port is Init"""
