@@ -28,7 +28,7 @@ void conform_print_result(FILE *f, const struct conform_result *r)
 
 /* --- side by side */
 
-/* Split a text of print_packet() into lines. Return: the number of lines */
+/* Split @text, which print_packet() has written, into lines. Return: the number of lines */
 static size_t split(char *text, char **line, size_t max)
 {
 	size_t n = 0;

@@ -250,7 +250,7 @@ static bool port_left_active(struct world *w)
 	return true;
 }
 
-/* Run a case. Return: true if the link was down during the case, so that the case could not judge its subject */
+/* Run a case. Return: true if its result is invalid: the link or the DUT's port went down */
 static bool link_spoiled(struct suite *s, size_t i)
 {
 	struct run *run = &s->run[i];

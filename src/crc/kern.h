@@ -64,7 +64,7 @@ struct crc_fold {
 	uint64_t k[2];
 };
 
-/* Constants for the reduction of a folded register to the CRC by one polynomial */
+/* Constants that reduce a folded register to one of the two CRCs */
 struct crc_finish {
 	uint64_t first; /* x^127 mod R */
 	uint64_t mu; /* x^127 div R */

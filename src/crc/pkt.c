@@ -119,7 +119,7 @@ static uint32_t icrc_go_on(const struct pkt *p, uint32_t reg, uint32_t done)
 	return ~reg;
 }
 
-/* Return the ICRC of a packet whose headers are in hdr[], including the pad octets in its tail. */
+/* Return the ICRC of a packet whose headers are in hdr[]. The ICRC covers the pad octets, too. */
 static uint32_t icrc_by_parts(const struct pkt *p)
 {
 	return icrc_go_on(p, crc_icrc_hdr(p->hdr + p->head, pkt_hdr_len(p)), pkt_hdr_len(p));

@@ -150,7 +150,7 @@ INLINE __m128i first_row(__m128i row, const uint8_t *ones)
 	return _mm_xor_si128(_mm_xor_si128(row, init16), fold(diff, fold_load(&crc_k.only_icrc)));
 }
 
-/* Fold the rows of a header with a GRH up to and including the row that has octet 4 of the BTH. */
+/* Fold @a, row 0 of a header with a GRH, over rows 1 to 3. Row 3 has octet 4 of the BTH. */
 INLINE __m128i fold_global(__m128i a, const uint8_t *hdr)
 {
 	__m128i k = fold_load(&crc_k.by16), row = load(hdr + CRC_GLOBAL_ROW);

@@ -365,8 +365,7 @@ static void client_io(struct loop_fd *fd, uint32_t events, ns_t now)
 }
 
 /*
- * Send the reason to a client that is not served. The socket of a new connection always has room
- * for this line.
+ * Tell a client why it is not served. The socket of a new connection always has room for this line.
  */
 static void turn_away(int sock, unsigned int max)
 {

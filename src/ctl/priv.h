@@ -51,7 +51,7 @@ struct ctl_reload {
 		 */
 		CTL_RELOAD_REPORTED,
 	} phase;
-	bool again; /* true if a further client has asked for a reload before the next `reload await` */
+	bool again; /* true if a client has asked for a reload since .keeper was answered */
 	struct list waiters;
 };
 

@@ -37,7 +37,7 @@ struct demo_conf {
 int demo_conf_make(struct demo_conf *d, unsigned int hosts, const char *topology, char *err,
 		   size_t err_len);
 
-/* demo_conf_capture() - Add a capture of the fabric to the file @path. Return: 0 or -ENOMEM */
+/* demo_conf_capture() - Set up a capture of the fabric, written to @path. Return: 0 or -ENOMEM */
 int demo_conf_capture(struct demo_conf *d, const char *path);
 
 /*

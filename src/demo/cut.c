@@ -47,7 +47,7 @@ static double sent_words(json_t *row)
 }
 
 /*
- * Find the port that sent most octets, by which the flow leaves a node. If @switches is true,
+ * Find the port that sent most octets: the flow leaves a node by this port. If @switches is true,
  * consider only ports of links between switches.
  */
 static bool busiest(struct demo *d, json_t *before, json_t *after, bool switches, char *ret,

@@ -285,7 +285,7 @@ static int run(struct demo *d)
 			keep(d);
 	}
 	if (lost && !d->shown)
-		return PROTO_EXIT_OK; /* finish() prints that the daemon has ended, and makes it FAILED */
+		return PROTO_EXIT_OK; /* finish() reports the daemon's end, and returns FAILED */
 	return d->failed ? PROTO_EXIT_FAILED : PROTO_EXIT_OK;
 }
 
@@ -314,10 +314,10 @@ static void close_hosts(struct demo *d)
 	free(d->net.host);
 }
 
-/* Stops the daemon and returns the exit status. A clean end after --keep is a success. */
+/* Stops the daemon, returns the exit status. After --keep a clean end of the daemon is no error. */
 static int finish(struct demo *d, int status)
 {
-	bool alone = lost && !d->shown; /* the daemon ended although the demo did not stop it */
+	bool alone = lost && !d->shown; /* the daemon ended by itself before all acts were shown */
 	char text[64];
 	int ended;
 

@@ -9,7 +9,7 @@
 struct serve_cfg;
 
 struct demo_opts {
-	int (*daemon)(const struct serve_cfg *cfg, int ready_fd); /* serve_cfg.run */
+	int (*daemon)(const struct serve_cfg *cfg, int ready_fd); /* function for serve_cfg.run */
 	const char *name; /* name of the instance */
 	/* path of this program as the user typed it, for the commands that the demo suggests at its end */
 	const char *prog;
@@ -22,8 +22,8 @@ struct demo_opts {
 };
 
 /*
- * demo_main() - Run the demo. Return: the exit status 0; 1: a check failed; 2, 3 or 4 after a message
- * on standard error; 128 + number of the signal that ended the demo
+ * demo_main() - Run the demo. Return: the exit status: PROTO_EXIT_FAILED if a check failed; another
+ * of PROTO_EXIT_*; or 128 + number of the signal that ended the demo
  */
 int demo_main(const struct demo_opts *o);
 

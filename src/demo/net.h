@@ -28,7 +28,7 @@ struct demo_net {
 struct demo_pings {
 	unsigned int sent, answered;
 	unsigned int each; /* number of other hosts that each host pinged; n - 1: all */
-	unsigned int table; /* entries of the kernel's neighbour table, which limits .each */
+	unsigned int table; /* capacity of the kernel's neighbour table, which limits .each */
 	double median_us; /* median of a few round trips from the first host, with all addresses resolved */
 };
 

@@ -46,7 +46,7 @@
 
 #define MSG_MAX 4096
 #define CLIENTS 64 /* largest number of clients to which a reply is expected */
-#define HW_ID_MAX (1 + ETH_HW_MAX) /* longest identifier of a hardware type and address */
+#define HW_ID_MAX (1 + ETH_HW_MAX) /* longest identifier: hardware type, then hardware address */
 #define MADE_ID_MAX DHCP_CLIENT_ID_LEN(8)
 
 struct client {
@@ -308,7 +308,7 @@ static void set_broadcast(struct msg *m)
 
 /*
  * Makes an identifier of RFC 4361 for a client that sent no identifier, or one that must be
- * replaced. Return: octets of the identifier
+ * replaced. Return: number of octets of the identifier
  */
 static size_t make_id(const struct eth_if *e, const struct client *c, uint8_t ret[MADE_ID_MAX])
 {

@@ -11,8 +11,8 @@
 #include "eth/eth.h"
 
 /*
- * table of the clients behind the device to which a reply is expected; allocated when the first
- * client appears
+ * table of those clients behind the device that wait for a reply; allocated when the first client
+ * appears
  */
 struct eth_dhcp;
 

@@ -106,7 +106,7 @@ enum eth_drop {
 	 * malformed ARP, RARP or ND, or no room for the neighbour whose address is in the message
 	 */
 	ETH_DROP_RX_ARP,
-	/* IBARP or ND message with a Q_Key that packets of this link cannot have */
+	/* IBARP or ND message with a Q_Key that has bit 31 set and is not the link's Q_Key */
 	ETH_DROP_RX_QKEY,
 	ETH_DROP_RX_DHCP, /* DHCP message that cannot be rewritten */
 	ETH_DROP_RX_DOWN, /* the TAP is down */

@@ -40,7 +40,7 @@ struct eth_shape_ops {
 	uint8_t nd_pad; /* octets of zero before the address in Neighbour Discovery options */
 	uint16_t arp_hrd; /* hardware type in ARP, RARP and DHCP */
 	/*
-	 * true if there can be stations behind the device, which then get queries for their groups
+	 * true if there can be stations behind the device; each station gets queries for its groups
 	 */
 	bool stations;
 

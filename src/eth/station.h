@@ -2,7 +2,7 @@
 #ifndef ETH_STATION_H
 #define ETH_STATION_H
 
-/* Ethernet shape. A station is another MAC behind the TAP, and has its own queue pair. */
+/* Ethernet shape. A station is a MAC behind the TAP that is not the interface's own. */
 
 #include "eth/eth.h"
 
@@ -37,7 +37,7 @@ struct eth_stations {
 	unsigned int n;
 	uint32_t seq; /* number in the id of the station that was made last */
 	ns_t query_own_at; /* time of the next group query to the interface's own MAC */
-	ns_t query_all_at; /* time of the next group query to all; 0: no query is planned */
+	ns_t query_all_at; /* time of the next group query to all stations; 0: none is planned */
 	struct timer timer; /* timer for ageing and queries */
 };
 

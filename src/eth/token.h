@@ -39,8 +39,8 @@ struct ipoib_neigh *eth_peer_by_mac(const struct eth_if *e, const uint8_t mac[6]
  */
 struct ipoib_neigh *eth_peer_by_hw(const struct eth_if *e, const uint8_t *hw, size_t len);
 /*
- * eth_peer_mac() - Return the token of a neighbour, which is made on first use; NULL: as
- * eth_token_init() returns false
+ * eth_peer_mac() - Return the token of a neighbour, which is made on first use; NULL: out of
+ * memory, or no free token
  */
 const uint8_t *eth_peer_mac(struct eth_if *e, struct ipoib_neigh *n);
 /*

@@ -34,8 +34,8 @@
 #define BTH_TRANSITS 4 /* octet of the BTH: FECN, BECN, then six reserved bits */
 
 /*
- * Return the port by which an LFT leads to @lid, or NULL if the LFT leads nowhere or to the switch
- * itself
+ * Return the port to which the LFT of @sw sends packets for @lid; NULL if the LFT has no such port,
+ * or if it is port 0, the switch itself
  */
 static const struct fabric_port *way_to(const struct fabric_node *sw, uint16_t lid)
 {

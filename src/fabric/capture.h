@@ -80,7 +80,7 @@ void capture_packet(struct capture *c, const struct capture_packet *p, ns_t now)
 
 struct capture_stats {
 	uint64_t packets, octets;
-	/* packets that were not recorded, because there was no room or the capture had stopped */
+	/* packets whose record could not be written, or that came after .error was set */
 	uint64_t missed;
 	int error; /* 0, or the -errno that stopped the capture */
 };

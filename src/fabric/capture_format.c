@@ -109,8 +109,8 @@ size_t capture_pcapng_interface(uint8_t *buf, const char *name, const char *desc
 }
 
 /*
- * Complete an Enhanced Packet Block with an ERF record of @len octets at buf + 28, and @options
- * octets of options after the padding of the record.
+ * Complete an Enhanced Packet Block. The caller has written the ERF record, @len octets at
+ * buf + 28, and after its padding @options octets of options.
  */
 static size_t packet_block(uint8_t *buf, unsigned int interface, ns_t t, size_t len, size_t options)
 {

@@ -33,7 +33,7 @@
 
 struct fabric;
 struct fabric_node; /* a CA or a switch */
-struct fabric_port; /* one end of a link, and the egress side of this end */
+struct fabric_port; /* one end of a link, with its egress queues */
 
 /* Why a link or a switch discarded a packet. HCAs have their own reasons (enum hca_drop). */
 enum fabric_drop {
@@ -123,7 +123,7 @@ bool fabric_run(struct fabric *f, ns_t now);
  */
 unsigned int fabric_queued(const struct fabric *f);
 
-/* The data queue at the egress of a port, which is the send queue of all queue pairs of a CA's port */
+/* The data queue at the egress of a port. On a CA, it is the send queue of all queue pairs. */
 struct fabric_send_queue {
 	unsigned int waiting; /* packets in the queue */
 	uint64_t sent; /* packets that have left the queue */
