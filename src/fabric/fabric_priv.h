@@ -29,7 +29,7 @@ enum fabric_queue {
 enum fabric_port_kind {
 	PORT_CA,
 	PORT_SWITCH,
-	PORT_ZERO, /* port 0 of a switch; packets that it sends by LID enter the switch itself */
+	PORT_ZERO, /* port 0 of a switch; LID-routed packets that it sends enter this switch */
 	PORT_EXT,
 };
 
@@ -97,7 +97,7 @@ struct fabric {
 	unsigned int depth[FABRIC_NQUEUES];
 	unsigned int queued; /* number of packets in all egress queues except stalled data queues */
 	bool running;
-	ns_t now; /* value of the argument now in the last call that had this argument */
+	ns_t now; /* time of the last call of a function that has an argument now */
 	bool tracing;
 	struct fabric_trace trace;
 	struct fabric_stats stats;
@@ -126,7 +126,7 @@ struct fabric_dev {
 
 void fabric_dev_add(struct fabric_port *p, struct fabric_dev *d, const struct fabric_dev_ops *ops);
 void fabric_dev_del(struct fabric_dev *d);
-/* Pass packets that @d had held back through the devices after @d, and then over the link. */
+/* Pass the packets in @q, which @d held back, through the devices after @d and over the link. */
 void fabric_dev_emit(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 
 /* Unlink @d, and then pass packets on as fabric_dev_emit() does. */
@@ -161,8 +161,8 @@ void fabric_link_free(struct fabric_link *l);
  */
 void fabric_link_update(struct fabric_link *l, bool at_once, ns_t now);
 /*
- * Schedule the effect of a Set(PortInfo): retrain the link (PortState Down), or adopt a new physical state or new
- * enabled rates.
+ * Apply a Set(PortInfo) to the link of @p after FABRIC_ACT_DELAY: NODE_EV_RETRAIN (PortState Down)
+ * retrains the link; NODE_EV_PHYS adapts the link to a new physical state or new enabled rates.
  */
 void fabric_link_event(struct fabric_port *p, enum node_event ev, ns_t now);
 
@@ -179,7 +179,7 @@ void fabric_switch_rx_port0(struct fabric_port *in, struct pkt *p, ns_t now);
  */
 bool fabric_switch_smp(struct fabric_port *in, struct pkt *p, ns_t now);
 
-/* Apply an event of a node to its link, and tell the owner of the node (struct fabric_notify). */
+/* Apply event @ev to the link of port @port, and tell the owner of @n (struct fabric_notify). */
 void fabric_node_event(struct fabric_node *n, uint8_t port, enum node_event ev, ns_t now);
 
 /* --- trace.c; called only while f->tracing */

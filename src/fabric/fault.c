@@ -30,7 +30,7 @@ struct fault {
 	struct fault_spec spec;
 	struct prng prng;
 	uint64_t seen, hit;
-	/* release time of the previous packet, because a delay keeps the order of packets */
+	/* time before which a delay releases no further packet, so that packets keep their order */
 	ns_t last_release;
 	/* timer of the fabric, armed for the earliest timer in .due */
 	struct timer timer;
@@ -426,8 +426,8 @@ int fabric_fault_del(struct fabric *f, unsigned int id, ns_t now)
 			pkt_queue_add(&q, take_held(x));
 		timer_cancel(f->cfg.timers, &x->timer);
 		/*
-		 * Unlink the fault before its packets are sent, because a receiver of a packet may
-		 * list the faults.
+		 * Unlink the fault before its packets are sent, because the owner of an HCA that
+		 * receives a packet may call fabric_fault_next().
 		 */
 		list_del(&x->all);
 		if (x->spec.kind == FAULT_STALL)

@@ -8,7 +8,7 @@
 
 struct fault;
 
-/* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL needs code outside of its row, too. */
+/* A kind of fault, one row of fault_kinds[]. Only FAULT_STALL also needs code outside its row. */
 struct fault_kind_info {
 	const char *name;
 	/*

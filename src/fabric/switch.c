@@ -281,7 +281,7 @@ static void forward_mcast(const struct hop *h, struct pkt *p)
 		send_out(h, last, p);
 	else
 		/*
-		 * Apart from port 0 and inactive ports, only the ingress port is a member, so the
+		 * The MFT entry has no active port other than port 0 and the ingress port. So the
 		 * packet has reached all its receivers and is not counted as dropped.
 		 */
 		pkt_free(p);

@@ -8,7 +8,7 @@
 #include "node/mad_pkt.h"
 #include "crc/crc.h"
 
-/* The management port of a switch, which has QP0 and QP1 and no other queue pairs. */
+/* Port 0 of a switch, the management port, has QP0 and QP1 and no other queue pairs. */
 
 static void violation(struct fabric_port *in, const struct ib_ud_hdr *h, bool pkey, ns_t now)
 {

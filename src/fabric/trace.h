@@ -10,7 +10,7 @@
 #include "fabric/fabric.h"
 
 enum fabric_trace_kind {
-	FABRIC_TRACE_SENT, /* the packet leaves a CA, or port 0 of a switch, by out_port */
+	FABRIC_TRACE_SENT, /* out_port, a port of a CA or port 0 of a switch, sent the packet */
 	FABRIC_TRACE_LFT, /* a switch found out_port in its LFT */
 	/*
 	 * a switch looked up the MLID in its MFT; .mask has the ports in the MFT entry, possibly

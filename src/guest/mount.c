@@ -38,8 +38,8 @@ static void mount_9p(const char *tag, const char *at, unsigned long flags, const
 }
 
 /*
- * Mounts a file system at a folder of the new root, which is made if the host does not have this
- * folder.
+ * Mounts a file system at the folder @at of the new root. Makes the folder if the host does not
+ * have it.
  */
 static void mount_at(const char *type, const char *at, const char *options)
 {
@@ -55,8 +55,8 @@ static void move(const char *from, const char *to)
 }
 
 /*
- * Moves the mount over / and enters the mount, as switch_root(8) does, because pivot_root(2) cannot
- * leave an initramfs.
+ * Moves the mount at /root to / and makes it the root, as switch_root(8) does, because
+ * pivot_root(2) cannot leave an initramfs.
  */
 static void enter(void)
 {

@@ -151,7 +151,7 @@ struct hca_ah_attr {
 int hca_ah_create(struct hca *h, const struct hca_ah_attr *attr, struct hca_ah **ret);
 void hca_ah_destroy(struct hca_ah *ah);
 
-/* One send. @pkt may be a train; the head of @pkt is at the payload. */
+/* One send. @pkt may be a train. It begins with the payload; the HCA adds LRH to DETH. */
 struct hca_send {
 	struct pkt *pkt;
 	struct hca_ah *ah;

@@ -82,8 +82,8 @@ struct hca_ah {
 	uint8_t hdr_len; /* octets of tmpl: 28, or 68 with GRH */
 	uint8_t vl;
 	/*
-	 * attributes of the port from which the template was made, to tell whether the template is
-	 * out of date
+	 * attributes of the port when the template was made; if the port has other attributes now,
+	 * the template is out of date
 	 */
 	uint32_t port_key;
 	uint64_t gid_prefix, guid;
@@ -107,7 +107,7 @@ struct hca_group {
 struct hca_rx_ctx {
 	struct hca *hca;
 	struct node_port *np;
-	struct pkt *pkt; /* the packet, whose headers LRH to DETH lie in hdr[], from head on */
+	struct pkt *pkt; /* the packet; its headers LRH to DETH begin at pkt->hdr[pkt->head] */
 	ns_t now;
 	unsigned int hdr_len;
 	struct ib_ud_hdr hdr;
@@ -191,7 +191,10 @@ void hca_tail_seal(struct pkt *p, enum hca_crc crc);
 enum hca_drop hca_tail_check(const struct pkt *p);
 
 /* rx.c */
-/* hca_rx_local() - Receive a packet that this HCA sent to itself: all checks, but no counters of the link. Takes ownership of @p */
+/*
+ * hca_rx_local() - Receive a packet that this HCA sent to itself. Makes all checks, but does not
+ * change the counters of the port. Takes ownership of @p
+ */
 void hca_rx_local(struct hca *h, uint8_t port, struct pkt *p, ns_t now);
 
 /* mgmt.c */

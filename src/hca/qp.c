@@ -157,8 +157,8 @@ static bool take_part(struct hca_qp *qp, unsigned int n, struct hca_wc *ret)
 	*ret = *wc;
 	ret->pkt = first;
 	/*
-	 * move the pointer to the GRH to the new descriptor; the GRH is before the head of the
-	 * packet
+	 * Copy the GRH, which is before the payload in hdr[], to the new descriptor, and let
+	 * ret->grh point to the copy.
 	 */
 	if (wc->grh) {
 		uint8_t *grh = first->hdr + (wc->grh - p->hdr);

@@ -140,7 +140,7 @@ void srv_park_fini(struct srv_park *p)
 
 void srv_park(struct srv *s, struct srv_ns *ns, struct srv_tap *t)
 {
-	/* With index 0 the kernel would search the host's namespace for a link that has the parking name. */
+	/* With index 0, the kernel would move any link of the host that has the parking name. */
 	if (*t->parked || !t->ifindex)
 		return;
 	if (srv_tap_is_spare(t))

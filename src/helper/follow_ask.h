@@ -34,8 +34,8 @@ struct follow {
 	bool asked; /* a question was sent to the helper process and is not answered yet */
 	bool event; /* a name was added to or removed from the folder since the last question */
 	/*
-	 * number of losses in a row; a loss is counted from 1 again if the namespace existed for a
-	 * minute before the loss
+	 * number of losses in a row; begins at 1 again if the lost namespace had existed for at
+	 * least a minute
 	 */
 	unsigned int losses;
 	ns_t came; /* time at which the namespace was opened */

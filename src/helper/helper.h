@@ -112,7 +112,7 @@ struct netdev_helper_end {
 	 * argument of .fn. The helper is forked, so .fn sees the data as they were when the helper was started
 	 */
 	const void *arg;
-	/* File for netdev_helper_clean(), which the helper removes at its end; NULL: there is no such file */
+	/* File that the helper writes for netdev_helper_clean(), and removes at its end; or NULL */
 	const char *record;
 };
 
@@ -268,7 +268,7 @@ struct netdev_ns_files {
 	int dump;
 };
 
-/* netdev_ns_files() - Open files of a namespace, which the caller closes. 0 or -errno */
+/* netdev_ns_files() - Open files of a namespace; the caller has to close them. 0 or -errno */
 int netdev_ns_files(struct netdev_helper *h, uint32_t ns, uint32_t files,
 		    struct netdev_ns_files *ret);
 
@@ -328,7 +328,7 @@ int netdev_tap_create(struct netdev_helper *h, uint32_t ns, const struct netdev_
 int netdev_tap_spare(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *prefix,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 
-/* netdev_tap_named() - Make a TAP like netdev_tap_spare(), but for the only name @name */
+/* netdev_tap_named() - As netdev_tap_spare(), but the only name that the TAP may get is @name */
 int netdev_tap_named(struct netdev_helper *h, uint32_t ns, enum tap_kind kind, const char *name,
 		     bool stable, int *ret_fd, uint32_t *ret_number);
 

@@ -82,7 +82,7 @@ static int on_neigh(const struct rtnl_neigh *e, void *arg)
 
 	memcpy(hw, e->hw, sizeof(hw));
 	if (e->hw_len == RTNL_HW_MAX)
-		hw[0] = 0; /* flags of an InfiniBand address, which are not part of the address (RFC 4391 §9.1.1) */
+		hw[0] = 0; /* ignore the flags of an InfiniBand address (RFC 4391 §9.1.1) */
 	if (!e->hw_len || !rtnl_neigh_learnt(e) ||
 	    (n->nhws && !bsearch(hw, n->hw, n->nhws, sizeof(n->hw[0]), by_octets)))
 		return 0;

@@ -255,8 +255,8 @@ int srv_ns_adopt(struct srv *s, struct srv_ns *unused, const struct helper_req *
 	int fd = s->given;
 
 	/*
-	 * Refuse the namespace in which the helper was started (s->home), whatever process sent the
-	 * descriptor, because it is never the namespace of a named host.
+	 * Refuse s->home, the namespace in which the helper was started, whatever process sent the
+	 * descriptor, because s->home is never the namespace of a named host.
 	 */
 	if (fd < 0 || !is_netns(fd) || netns_same(fd, s->home))
 		return srv_refuse(r, NETDEV_REFUSED_REQUEST, -EINVAL,
@@ -288,7 +288,7 @@ int srv_ns_fds(struct srv *s, struct srv_ns *ns, const struct helper_req *req, s
 
 struct open_files {
 	uint32_t files;
-	unsigned int bit; /* number of the first file's descriptor in the response */
+	unsigned int bit; /* bit of rsp.fds that stands for the first file's descriptor */
 	struct srv_reply *r;
 };
 

@@ -40,7 +40,8 @@ struct netdev_helper {
 	enum netdev_refusal refused;
 	char err[NETDEV_ERR_MAX]; /* text of the last refusal */
 
-	struct helper_queue *queue; /* queues, indexed by handle - 1; NULL until a job is posted */
+	/* queues, indexed by namespace handle - 1; NULL until a job is posted */
+	struct helper_queue *queue;
 	/* list of struct helper_queue.ready: the queues whose first job may be sent */
 	struct list ready;
 	unsigned int njobs; /* number of jobs in all queues */

@@ -82,7 +82,10 @@ struct helper_req {
 		 * none open
 		 */
 		uint32_t gen;
-		/* TAP_CREATE, TAP_PLACE and TAP_RETURN; TAP_SPARE and TAP_NAMED use .ifname (beginning of the names, or the name) and .stable */
+		/*
+		 * TAP_CREATE, TAP_PLACE and TAP_RETURN. TAP_SPARE and TAP_NAMED use only .stable
+		 * and .ifname: the beginning of the names for TAP_SPARE, the name for TAP_NAMED
+		 */
 		struct netdev_tap_conf tap;
 		struct rtnl_link_conf link; /* LINK_SET */
 		struct helper_addr_req addr; /* ADDR_ADD, ADDR_DEL and NEIGH_USE */
@@ -103,7 +106,7 @@ struct helper_rsp {
 	 * gone; HELLO: 1 in a user namespace
 	 */
 	int32_t value;
-	/* bit k is set if the message has descriptor k (of HELPER_FDS_MAX); the descriptors are in this order */
+	/* bit k is set if the message has descriptor k; the descriptors are in the order of k */
 	uint32_t fds;
 	char text[NETDEV_ERR_MAX]; /* zero-terminated */
 	struct netdev_ns_info info;

@@ -254,8 +254,8 @@ static int enter_userns(int user_fd)
 	uid_t owner;
 
 	/*
-	 * The descriptor comes from the daemon. The check prevents that the daemon makes a helper
-	 * of root enter another user's namespace.
+	 * The descriptor comes from the daemon. The check keeps the daemon from making a
+	 * helper that runs as root enter another user's namespace.
 	 */
 	if (ioctl(user_fd, NS_GET_OWNER_UID, &owner) || owner != geteuid())
 		return -EPERM;

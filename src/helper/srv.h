@@ -103,8 +103,8 @@ struct srv {
 	const char *record;
 	bool sealed; /* true after HELPER_SEAL, see ops[].sealed in srv.c */
 	/*
-	 * True if a socket was requested before the seal, so that more sockets may be requested
-	 * afterwards
+	 * True if a socket was requested before the seal; only then may sockets be requested after
+	 * the seal
 	 */
 	bool gives_sockets;
 	struct srv_ns *ns;
@@ -331,7 +331,10 @@ int srv_rdma_nodes(struct srv *s, struct srv_ns *ns, const struct helper_req *re
 		   struct srv_reply *r);
 void srv_rdma_fini(struct srv_rdma *d);
 
-/* srv_neigh_step() - Do one piece of each running deletion of neighbours. Return: 0 or -errno of the socket */
+/*
+ * srv_neigh_step() - Do one piece of each running deletion of neighbours. Return: 0; -errno: the
+ * response after the last piece of a deletion could not be sent
+ */
 int srv_neigh_step(struct srv *s);
 void srv_neigh_free(struct srv *s, struct srv_ns *ns);
 

@@ -38,8 +38,8 @@ struct secret {
 };
 
 /*
- * Tells whether x->ifname can name an interface. "all" and "default" are refused: a secret in the
- * files of these names would change other interfaces.
+ * Tells whether x->ifname can name an interface. "all" and "default" are refused: a secret in
+ * /proc/sys/net/ipv6/conf/all or default would change other interfaces.
  */
 static bool name_ok(const struct secret *x)
 {

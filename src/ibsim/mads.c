@@ -300,7 +300,7 @@ static void unsolicited(void *ctx, const struct mad_addr *from, const void *mad,
 	(void)len; /* The length is always 256, because the agents do not use RMPP. */
 	if (c->dead || sm_of(c) != c)
 		return;
-	/* Drop a control MAD of RMPP, because OpenSM would take an ACK for a repeated query. */
+	/* Drop a control MAD of RMPP, because OpenSM would mistake an ACK for a repeated query. */
 	if (ibsim_rmpp_is_control(mad)) {
 		c->s->st.drop_rmpp++;
 		return;

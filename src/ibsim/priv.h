@@ -95,7 +95,7 @@ void ibsim_mads_fini(struct ibsim_client *c);
 int ibsim_mads_listen(struct ibsim_client *c, bool on);
 
 /*
- * ibsim_rmpp_complete() - If the MAD @k has the RMPP flag Active, fill in its RMPP header as the
+ * ibsim_rmpp_complete() - If the RMPP header of @k has the flag Active but no type, make it the
  * header of a first segment
  */
 void ibsim_rmpp_complete(struct ibsim_pkt *k);

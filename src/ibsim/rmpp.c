@@ -51,7 +51,7 @@ void ibsim_rmpp_complete(struct ibsim_pkt *k)
 		.data1 = 1,
 		.data2 = k->len - SA_HDR_OFF,
 	};
-	/* A MAD of 256 octets may have been cut, so it does not get the flag Last. */
+	/* A MAD of 256 octets may be the first part of a longer message, so do not set Last. */
 	if (k->len < MAD_LEN)
 		h.flags |= RMPP_FLAG_LAST;
 	put(k->mad, &h);

@@ -111,10 +111,7 @@ void ibsim_srv_destroy(struct ibsim_srv *s, ns_t now);
 size_t ibsim_srv_ctl(struct ibsim_srv *s, const struct ibsim_peer *from, const void *msg,
 		     size_t len, void *ret, ns_t now);
 
-/*
- * ibsim_srv_recv() - Handle a datagram of client @id, which arrived at the server's socket
- * NAME:outID
- */
+/* ibsim_srv_recv() - Handle a datagram that client @id sent to the server's socket NAME:outID */
 void ibsim_srv_recv(struct ibsim_srv *s, unsigned int id, const void *pkt, size_t len, ns_t now);
 
 /* ibsim_srv_writable() - Send queued MADs, because the client's socket has room again */
