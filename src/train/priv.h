@@ -51,27 +51,40 @@ static inline uint8_t *train_csum_field(struct pkt *p)
 
 /* --- make the headers of one packet from those of its train */
 
-/*
- * train_advance() - Remove the first @k packets: the headers become those of the first packet that
- * remains, and .count gets smaller by @k
- */
-static inline void train_advance(struct pkt *t, unsigned int k)
+static inline struct train_hdrs train_hdrs(struct pkt *p)
 {
-	uint8_t *ip = train_ip(t), *l4 = train_l4(t);
+	uint8_t *ip = train_ip(p);
 
-	if (!train_is_ipv6(ip))
-		be16_put(ip + 4, (uint16_t)(be16_at(ip + 4) + k));
-	if (!train_is_udp(frame_info(t))) {
-		be32_put(l4 + 4, be32_at(l4 + 4) + k * t->seg);
-		l4[13] &= (uint8_t)~TCP_CWR;
-	}
-	t->count = (uint16_t)(t->count - k);
+	return (struct train_hdrs){ ip, train_l4(p), !train_is_ipv6(ip),
+				    !train_is_udp(frame_info(p)) };
 }
 
-static inline void train_advance_psn(struct pkt *t, unsigned int k)
+static inline uint8_t *train_psn(struct pkt *p)
 {
-	uint8_t *psn = pkt_hdr(t) + ib_bth_off(pkt_hdr(t)) + IB_BTH_OFF_PSN;
+	uint8_t *lrh = pkt_hdr(p);
 
+	return lrh + ib_bth_off(lrh) + IB_BTH_OFF_PSN;
+}
+
+/*
+ * Remove the first @k packets of a train, which have @octets of payload, from its headers: the
+ * headers become those of the first packet that remains.
+ *
+ * train_advance() - from the headers of IP and TCP or UDP
+ * train_advance_psn() - from the PSN
+ */
+static inline void train_advance(const struct train_hdrs *h, unsigned int k, uint32_t octets)
+{
+	if (h->ipv4)
+		be16_put(h->ip + 4, (uint16_t)(be16_at(h->ip + 4) + k));
+	if (h->tcp) {
+		be32_put(h->l4 + 4, be32_at(h->l4 + 4) + octets);
+		h->l4[13] &= (uint8_t)~TCP_CWR;
+	}
+}
+
+static inline void train_advance_psn(uint8_t *psn, unsigned int k)
+{
 	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
 }
 

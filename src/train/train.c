@@ -308,6 +308,15 @@ static struct pkt *first_part(const struct pkt *t, unsigned int k)
 	return f;
 }
 
+/* Removes the first @k packets from the headers and from .count. */
+static void advance(struct pkt *t, unsigned int k)
+{
+	struct train_hdrs h = train_hdrs(t);
+
+	train_advance(&h, k, k * t->seg);
+	t->count = (uint16_t)(t->count - k);
+}
+
 struct pkt *train_split(struct pkt *t, unsigned int k)
 {
 	struct pkt *f = first_part(t, k);
@@ -315,7 +324,7 @@ struct pkt *train_split(struct pkt *t, unsigned int k)
 	if (!f)
 		return NULL;
 	pkt_move_slices(f, t, k * t->seg);
-	train_advance(t, k);
+	advance(t, k);
 	t->seals_at = (uint16_t)(t->seals_at + k);
 	if (!pkt_is_train(f))
 		become_packet(f);
@@ -347,7 +356,7 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k)
 
 	if (!f)
 		return NULL;
-	train_advance_psn(t, k);
+	train_advance_psn(train_psn(t), k);
 	if (!pkt_is_train(f))
 		finish_link(f);
 	if (!pkt_is_train(t))
@@ -362,8 +371,8 @@ void train_skip_link(struct pkt *t, unsigned int k)
 	pkt_move_slices(&gone, t, k * t->seg);
 	for (unsigned int i = 0; i < gone.nslices; i++)
 		pkt_buf_put(gone.slice[i].buf);
-	train_advance(t, k);
-	train_advance_psn(t, k);
+	advance(t, k);
+	train_advance_psn(train_psn(t), k);
 	t->seals_at = (uint16_t)(t->seals_at + k);
 	if (pkt_is_train(t))
 		return;

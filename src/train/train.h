@@ -127,6 +127,12 @@ enum crc_verdict train_check_vcrc(const struct pkt *t);
 void train_set_vl(struct pkt *p, uint8_t vl);
 void train_unseal(struct pkt *p);
 
+/* Places of headers of a train, or of a packet of a train, in its hdr[] */
+struct train_hdrs {
+	uint8_t *ip, *l4; /* IP header; TCP or UDP header */
+	bool ipv4, tcp;
+};
+
 /* A walk over the packets of a train, one after the other, which does not change the train */
 struct train_walk {
 	/*
@@ -134,6 +140,8 @@ struct train_walk {
 	 * of the train, and owns no buffer
 	 */
 	struct pkt pkt;
+	struct train_hdrs hdrs; /* in the headers of .pkt, as is .psn */
+	uint8_t *psn;
 	const struct pkt *train;
 	unsigned int k; /* number of packets of the train up to the current one */
 	unsigned int slice; /* slice of the train in which the payload of the next packet begins */

@@ -13,8 +13,10 @@ void train_walk_begin(struct train_walk *w, const struct pkt *t)
 	w->train = t;
 	w->k = w->slice = 0;
 	w->used = 0;
-	if (!train_is_udp(frame_info_const(t))) {
-		uint8_t *flags = train_l4(&w->pkt) + 13;
+	w->hdrs = train_hdrs(&w->pkt);
+	w->psn = train_psn(&w->pkt);
+	if (w->hdrs.tcp) {
+		uint8_t *flags = w->hdrs.l4 + 13;
 
 		w->last_flags = *flags;
 		*flags &= 0xff ^ (TCP_FIN | TCP_PSH);
@@ -66,25 +68,24 @@ static void mend_ip_csum(uint8_t *ip)
 
 bool train_walk_next(struct train_walk *w)
 {
+	const struct train_hdrs h = w->hdrs;
 	const struct pkt *t = w->train;
-	struct pkt *p = &w->pkt;
 	bool last = w->k + 1u == t->count;
 
 	if (w->k == t->count)
 		return false;
-	if (w->k) {
-		train_advance(p, 1);
-		train_advance_psn(p, 1);
-	}
 	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
-	if (last && !train_is_udp(frame_info(p)))
-		train_l4(p)[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
+	if (w->k) {
+		train_advance(&h, 1, t->seg);
+		train_advance_psn(w->psn, 1);
+	}
+	if (last && h.tcp)
+		h.l4[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
 	if (!w->k || last) {
-		train_mend_lengths(p);
-		train_mend_link(p);
-	} else if (!train_is_ipv6(
-			   train_ip(p))) { /* All packets but the last have the same length. */
-		mend_ip_csum(train_ip(p));
+		train_mend_lengths(&w->pkt);
+		train_mend_link(&w->pkt);
+	} else if (h.ipv4) { /* All packets but the last have the same length. */
+		mend_ip_csum(h.ip);
 	}
 	w->k++;
 	return true;
