@@ -324,8 +324,8 @@ static inline int umad_rig_write(struct umad_rig *r, struct umad_conn *c, const 
 }
 
 /*
- * Take the octets of the next MAD that the program can read, valid until the next call. Returns
- * NULL if there is none.
+ * Take the next MAD that the program can read. Returns its octets, which stay valid until the next
+ * call, or NULL if there is none.
  */
 static inline const uint8_t *umad_rig_read(struct umad_conn *c, struct umad_mad *ret)
 {

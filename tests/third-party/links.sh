@@ -68,7 +68,7 @@ x h1 ip link del vx1
 x h1 ip link del vx2
 tried "over ib0, by unicast, by multicast and in a bridge" works
 
-# --- VRF. IPv6 addresses are added when ib0 is in the VRF, because the kernel removes earlier ones when ib0 is moved there.
+# --- VRF. The kernel removes the IPv6 addresses of ib0 when ib0 is moved to the VRF, so the test adds them after the move.
 
 check "ib0 is moved to a VRF" g a 'ip link add red type vrf table 10 && ip link set red up && ip link set ib0 master red && ip addr add fd04::9:1/64 dev ib0'
 check "h1 reaches the guest by IPv4" reach h1 10.4.9.1

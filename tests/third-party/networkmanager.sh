@@ -25,7 +25,7 @@ connection part infiniband ib0.8001 10.5.9.7 '[infiniband]' transport-mode=datag
 connection bond bond bond0 10.4.9.8 '[bond]' mode=active-backup miimon=100
 printf '%s\n' '[connection]' id=port "uuid=$(</proc/sys/kernel/random/uuid)" type=infiniband interface-name=ib0 master=bond0 slave-type=bond autoconnect=false \
 	'[infiniband]' transport-mode=datagram >"$work/nm/port.nmconnection"
-# NetworkManager waits for udev to report each interface, so udevd runs, too; systemd would cost an emulated processor half a minute more.
+# NetworkManager waits for udev to report each interface, so udevd is started. Booting systemd instead would take half a minute longer on an emulated processor.
 printf '%s\n' '[main]' plugins=keyfile 'no-auto-default=*' '[keyfile]' 'unmanaged-devices=except:type:infiniband;except:type:bond' >"$work/nm.conf"
 g a "mkdir -p /run/dbus /run/NetworkManager && install -D -m 600 -t /etc/NetworkManager/system-connections $work/nm/* && mkdir -p /etc/NetworkManager/conf.d &&
 	{ [ -s /etc/machine-id ] || printf '%032x\n' 0x7569706f6962 >/etc/machine-id; }

@@ -182,7 +182,7 @@ still "its target is not matched" equal 0 "$(matched 2)"
 g a tc qdisc del dev ib0 clsact
 tried "arp_sip and arp_tip of flower, of packets of ib0" fails Linux
 
-# --- WireGuard: the guest has the kernel's, and h1 has the one written in Go, because this machine's kernel may have none
+# --- WireGuard: the guest uses its kernel's driver. h1 uses the program wireguard-go, because this machine's kernel may have no driver
 
 version=$(upstream wireguard-tools)
 wireguard() { # PLACE LAST OTHER PEER: give wg0 the address 10.9.0.LAST and the peer OTHER, which is at the address PEER

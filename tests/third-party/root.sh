@@ -22,7 +22,7 @@ set -eu
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 cd "$(dirname "$0")/../.."
 
-# archive LABEL OTHERWISE: print the address of Debian's archive with this label, as apt of this machine knows it
+# archive LABEL OTHERWISE: print the address of Debian's archive with this label from the sources of this machine's apt, or OTHERWISE if they have none
 archive() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' "Label: $1" 2>/dev/null | { grep -m 1 ^http || echo "$2"; }; }
 mirror=${MIRROR:-$(archive Debian http://deb.debian.org/debian)}
 security=${SECURITY:-$(archive Debian-Security http://deb.debian.org/debian-security)}

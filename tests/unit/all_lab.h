@@ -97,14 +97,14 @@ struct lab_cfg {
 	uint64_t seed;
 	uint16_t pkey; /* 0: 0xffff */
 	unsigned int stations; /* largest number of stations behind each TAP */
-	unsigned int routers; /* number of hosts, from the first on, that are multicast routers */
+	unsigned int routers; /* hosts 0 to .routers - 1 are multicast routers */
 	/*
 	 * profiles of the hosts with an even index and of those with an odd index; NULL: the
 	 * default
 	 */
 	const struct ipoib_profile *profile[2];
 	bool sidr; /* true: the SM's node tells hosts the broadcast group of a partition by SIDR */
-	unsigned int sidr_servers; /* number of hosts, from the first on, that have a SIDR server */
+	unsigned int sidr_servers; /* hosts 0 to .sidr_servers - 1 have a SIDR server */
 	/*
 	 * Called with each host before the host is opened. The function may change the host's
 	 * .pkey, .profile, .shape, .scope, .router, .no_tso and .no_uso. NULL: nothing is changed

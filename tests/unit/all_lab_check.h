@@ -22,7 +22,7 @@ struct lab_count {
 	 * n * n counters: [from * n + to] is the number of packets from host @from that reached @to
 	 */
 	uint32_t *got;
-	uint32_t *group; /* n counters: number of packets to the group that each host received */
+	uint32_t *group; /* n counters: [to]: packets to lab_group that reached host @to */
 	uint32_t n;
 	uint32_t wrong;
 	/*

@@ -54,7 +54,7 @@ struct sa_client {
 
 struct sa_rig_cfg {
 	/*
-	 * arguments of topo_gen_demo(). If .hosts is 0, the fabric has the topology .topology
+	 * arguments of topo_gen_demo(); .hosts 0: .topology, the text of a topology file, is used
 	 * instead
 	 */
 	unsigned int hosts, switches;
@@ -85,7 +85,7 @@ int sa_client_ask(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t m
 void sa_client_send(struct sa_client *c, uint8_t method, uint16_t attr, uint64_t mask,
 		    const void *rec, size_t len);
 /*
- * The answer of .resp to a GetTable: return the number of its records, or its record with index @i
+ * .resp is the answer to a GetTable: return the number of its records, or its record with index @i
  */
 unsigned int sa_client_count(const struct sa_client *c);
 const uint8_t *sa_client_rec(const struct sa_client *c, unsigned int i);

@@ -183,8 +183,8 @@ size_t er_ip4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], uint8_t pr
 size_t er_ip6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], uint8_t next, uint8_t hop,
 	      const void *data, size_t n);
 /*
- * er_icmp6() - Write an ICMPv6 packet with hop limit 255 and the ICMPv6 message @m, whose checksum
- * is computed; return its length
+ * er_icmp6() - Write an IPv6 packet with hop limit 255 and the ICMPv6 message @m, and compute the
+ * message's checksum; return the length of the packet
  */
 size_t er_icmp6(uint8_t *b, const uint8_t src[16], const uint8_t dst[16], const void *m, size_t n);
 size_t er_udp4(uint8_t *b, const uint8_t src[4], const uint8_t dst[4], size_t n);

@@ -330,8 +330,8 @@ void rig_smp(uint8_t mad[256], uint8_t method, uint16_t attr, uint32_t mod, cons
 }
 
 /*
- * Send a directed-route SMP that has made its only hop, as if it came from a neighbour of the
- * switch.
+ * Send from @e a directed-route SMP of one hop, so that the node at the other end of @e's link
+ * processes it.
  */
 void rig_send_smp(struct rig_end *e, uint8_t method, uint16_t attr, uint32_t mod, const void *data)
 {

@@ -62,8 +62,8 @@ const char *kmod_rig_log(void);
 unsigned int kmod_rig_event(unsigned int type);
 
 /*
- * kmod_rig_sent() - Return the last trap that the SMA sent. @ret_n gets the number of MADs that the
- * SMA has sent
+ * kmod_rig_sent() - Return the last trap that the SMA sent. @ret_n gets the number of traps that
+ * the SMA has sent
  */
 const void *kmod_rig_sent(unsigned int *ret_n);
 

@@ -32,7 +32,7 @@ struct rig_fault {
 	uint16_t attr; /* 0: any */
 	uint16_t dlid; /* 0: any; if all fields are 0, no request fails */
 	uint16_t status; /* 0: no answer */
-	bool with_port; /* true: only requests for MCMemberRecords that name a PortGID fail */
+	bool with_port; /* true: only SA requests with PortGID in the component mask fail */
 };
 
 struct rig {

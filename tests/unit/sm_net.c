@@ -537,7 +537,7 @@ static void route(struct net_node *n, uint8_t out, uint8_t *mad)
 	}
 }
 
-/* Deliver a MAD of class 0x01 (LID routed) directly to the node that has its LID. */
+/* Deliver a MAD of class 0x01 (LID routed) directly to the node that has the LID to->lid. */
 static void route_lid(struct net_node *n, const struct mad_addr *to, uint8_t *mad)
 {
 	struct mad_addr from = *to;

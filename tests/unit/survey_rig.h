@@ -40,8 +40,8 @@ struct rig {
 
 void rig_init(struct rig *r, struct chk_fabric *real);
 /*
- * rig_read() - Survey the fabric, and return the fabric that the survey has found. Free the model,
- * by which the agents have answered
+ * rig_read() - Survey the fabric, and return the fabric that the survey has found. Free .real, by
+ * which the agents have answered
  */
 struct chk_fabric *rig_read(struct rig *r);
 

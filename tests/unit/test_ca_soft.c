@@ -236,7 +236,7 @@ static void test_ports_may_be_closed_in_an_event(void **state)
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 0);
 
 	assert_int_equal(ca_soft_open(soft_of(w, 1), 1, &notify, &t.events[0], &own), 0);
-	t.victim = t.env.ca[1]; /* this user gets the event first, and closes itself */
+	t.victim = t.env.ca[1]; /* its user gets the event first, and then closes the port */
 	t.env.ca[1] = NULL;
 	ca_soft_event(soft_of(w, 1), 1, NODE_EV_LID_CHANGE, t.env.now);
 	assert_int_equal(t.events[1][CA_EVENT_LID_CHANGE], 1);

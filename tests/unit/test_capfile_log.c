@@ -115,7 +115,7 @@ static void test_a_capture_that_stops_names_itself_and_its_fabric_once(void **st
 	assert_string_equal(t.about.capture, "/full/a.pcap");
 	assert_string_equal(t.about.fabric, "lab");
 	assert_null(t.about.port);
-	assert_null(t.log.about.capture); /* only a copy of the test's log sink names the capture */
+	assert_null(t.log.about.capture); /* the capture put its name into a copy of t.log */
 	close(t.writer);
 	t.writer = -1;
 	turn();

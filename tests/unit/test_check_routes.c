@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the findings of src/check about unicast routes: loops, holes, dead ends and credit loops.
- * Each test causes one fault by changed entries of an LFT.
+ * Most tests change entries of LFTs.
  */
 #include "check_rig.h"
 

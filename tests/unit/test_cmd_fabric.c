@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tests of the commands about a fabric, its links and its fault devices. */
+/* Tests of the commands about a fabric, its links and its faults. */
 
 static void test_fabric_show_counts_what_the_topology_has(void **state)
 {

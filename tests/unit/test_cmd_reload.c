@@ -18,7 +18,7 @@
 #define OK "{\"end\":{\"status\":0}}\n"
 #define CHANGES(text) "{\"row\":{\"changes\":\"" text "\"}}\n" OK
 
-static int made[PAIRS][2]; /* made by the parent process; made[used] is the next to use */
+static int made[PAIRS][2]; /* socket pairs of the parent process; next: made[used] */
 static unsigned int used;
 
 /*

@@ -779,7 +779,7 @@ static void test_H31_conf_pkeys_of_a_port(void **state)
 	assert_int_equal(c.iface[0].addr[0].prefix_len, 24);
 	assert_int_equal(c.iface[0].addr[1].pkey, 1);
 	conf_free(&c);
-	/* With a single P_Key, which is not a list, an address need not name its P_Key. */
+	/* If the key "pkey" has only one P_Key, an address need not name its P_Key. */
 	assert_int_equal(parse(&c, HLD "pkey = 0x8014\naddress = 10.4.1.1/24\n", err), 0);
 	assert_int_equal(c.iface[0].npkeys, 1);
 	assert_int_equal(c.iface[0].addr[0].pkey, 0x8014);

@@ -352,7 +352,7 @@ static void test_crc_right_judges_each(void **state)
 		assert_false(right.vcrc);
 		assert_int_equal(right.icrc, !raw);
 		damaged = grh ? 12 + prng_below(&r, 2) : 8 + prng_below(&r, 4);
-		buf[damaged] ^= 1; /* an octet of PayLen or of the BTH, which the ICRC covers */
+		buf[damaged] ^= 1; /* GRH's PayLen or BTH; the ICRC covers this octet */
 		assert_false(crc_right(buf, len + 6).icrc);
 		buf[damaged] ^= 1;
 		buf[len + prng_below(&r, 4)] ^= 1; /* the ICRC itself */

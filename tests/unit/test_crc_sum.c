@@ -205,8 +205,8 @@ static void variant_field(struct group *g)
 	struct pkt *p = g->p[prng_below(&g->r, g->n)];
 	uint32_t bth = ib_bth_off(pkt_hdr(p));
 	/*
-	 * octets with the VL and with reserved bits of the BTH; the next three, which only a GRH
-	 * has, are octets of TClass, FlowLabel and HopLmt
+	 * offsets of the octets of the VL and of the BTH's reserved bits; for packets with a GRH
+	 * also of TClass, FlowLabel and HopLmt
 	 */
 	uint32_t at[] = { 0, bth + 4, IB_LRH_LEN + 1, IB_LRH_LEN + 3, IB_LRH_LEN + 7 };
 

@@ -147,7 +147,7 @@ static void test_R50_reply_to_us_asks_for_the_path(void **state)
 	er_run(NS_MSEC(10));
 	assert_int_equal(er.r.s.sa.path_asks, asks + 1);
 	/*
-	 * For the previous request the link has already resolved the path, so this packet must be
+	 * The link has resolved the path since the peer's reply arrived, so this packet must be
 	 * sent at once.
 	 */
 	tx(peer_mac, 0x0806, ETHER(REPLY, OWN_MAC, OWN_IP, PEER_MAC, PEER_IP));

@@ -281,8 +281,8 @@ static void test_D4_clients_are_told_apart_by_xid(void **state)
 			check_address(&h, mac);
 		else
 			/*
-			 * the interface writes no MAC into the reply to the forgotten client, as
-			 * into any reply to an unknown client
+			 * the interface has forgotten this client, so it writes no MAC into the
+			 * reply
 			 */
 			check_no_address(&h);
 	}

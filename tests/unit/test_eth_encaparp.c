@@ -290,8 +290,8 @@ static void test_P16_P25_P27_reply_is_the_octets_of_the_draft(void **state)
 	assert_int_equal(er.sent[0].len, sizeof(reply));
 	assert_memory_equal(er.sent[0].data, reply, sizeof(reply));
 	/*
-	 * The packet with the reply must have the SenderQPN and the SenderQKey of the request, and
-	 * the LID from the PathRecord to SenderGID (clause P25)
+	 * The reply must be sent to the SenderQPN of the request, with its SenderQKey, and to the
+	 * LID in the PathRecord to SenderGID (clause P25)
 	 */
 	assert_int_equal(er.sent[0].dest_qpn, 0x77);
 	assert_int_equal(er.sent[0].qkey, PEER_QKEY);

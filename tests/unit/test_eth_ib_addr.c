@@ -438,8 +438,8 @@ static size_t put_nd(uint8_t *b, uint8_t type, uint8_t opt, const uint8_t *lladd
 }
 
 /*
- * Let the peer send an address request of the link's profile, so that the link learns the Q_Key and
- * the other values of the peer.
+ * Let the peer send the address request of the link's profile (IBARP, ARP or ND), so that the link
+ * learns the peer's address, and its Q_Key if the request has one.
  */
 static void peer_asks(void)
 {
