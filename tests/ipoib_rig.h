@@ -429,7 +429,7 @@ static inline struct ipoib_neigh *rig_neigh(struct ipoib_rig *r, unsigned int pe
 	return n;
 }
 
-/* Add a path to peer number @peer to the SA; the LID of the peer is this number. */
+/* Let the SA know a path to the peer number @peer. This number is also the peer's LID. */
 static inline struct sa_path *rig_peer(struct ipoib_rig *r, unsigned int peer)
 {
 	ib_gid g = peer_gid(peer);

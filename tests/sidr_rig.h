@@ -161,8 +161,8 @@ static inline void sidr_rig_port(struct sidr_rig *r, bool active)
 }
 
 /*
- * Secret of the SA clients that are created from now on, from which they make ServiceKeys. A test
- * may change it.
+ * SA clients make their ServiceKeys from this secret. A test may change the secret for the clients
+ * that the test creates later.
  */
 static struct hash_key sidr_rig_secret;
 

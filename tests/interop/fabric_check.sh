@@ -28,8 +28,8 @@ topo_mesh() {
 	}'
 }
 
-# topo_one HCAS: print one switch with HCAS HCAs. topo_rails HCAS: print HCAS HCAs with a port on each of two switches, which
-# three cables connect
+# topo_one HCAS: print one switch with HCAS HCAs. topo_rails HCAS: print HCAS HCAs with a port on each of two switches.
+# Three cables connect these switches
 topo_one() {
 	awk -v n="$1" 'BEGIN {
 		printf "Switch %d \"Switch1\"\n", n
@@ -196,8 +196,8 @@ finds() {
 }
 # fresh: let OpenSM program the fabric again, and end OpenSM
 fresh() { managed && osm_stop; }
-# joined: succeeds if all interfaces are UP, so that they have joined their groups; before that, a
-# new OpenSM has no multicast trees.
+# joined: succeeds if all interfaces are UP, which means that they have joined their groups. A new OpenSM has no
+# multicast trees until interfaces join.
 joined() { u -j link show | jq -e 'all(.link[]; .state == "UP")'; }
 managed() {
 	osm_start exec h1 -R updn -a "$work/roots" -s 0

@@ -209,7 +209,7 @@ free_udp_ports() {
 	E
 }
 
-# --- a second instance, whose HCAs are at the far ends of UDP links: $work/far.conf
+# --- a second instance, which $work/far.conf configures. Its HCAs are at the far ends of UDP links
 
 far_pid=''
 uf() { "$UIPOIB" -n "$inst-far" "$@"; }

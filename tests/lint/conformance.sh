@@ -19,7 +19,7 @@ bad() {
 
 # --- without LOGS: search the sources for the tests
 
-# cases: print "FILE:CASE" for every entry of a table that cmocka gets
+# cases: print "FILE:CASE" for every entry of the tables of cases (struct CMUnitTest)
 cases() {
 	awk 'FNR == 1 { inside = 0 }
 		/struct CMUnitTest .*\[\] = \{/ { inside = 1 }
@@ -129,7 +129,7 @@ done <CONFORMANCE.md
 [ "$rows" -gt 0 ] || bad - "no rows"
 [ -z "$logs" ] || echo "$proved tests ran, $absent are of other steps"
 
-# Check that every function test_* is in a table that cmocka gets; cmocka does not run a function that main() does not list.
+# Check that every function test_* is in a table of cases, because cmocka runs only the functions in these tables.
 [ -n "$logs" ] || while IFS=: read -r file name; do
 	[ -n "${is_case["$file:$name"]:-}" ] || { echo "$file: $name is never run"; fail=1; }
 done < <(grep -oHE '^static void test_[A-Za-z0-9_]*\(void \*\*' tests/unit/test_*.c tests/sim/test_*.c | sed -E 's/static void (test_[A-Za-z0-9_]*).*/\1/')

@@ -62,8 +62,7 @@ def code_lines(text):
     blank = lambda m: re.sub(r'[^\n]', ' ', m[0])  # noqa: E731
     bare = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
     for n, (line, code) in enumerate(zip(text.split('\n'), bare.split('\n'))):
-        # Assertions are skipped, because they do not change behaviour, and declarations without a value, because a
-        # change there has no effect.
+        # Assertions are skipped, because they do not change behaviour.
         if code.startswith('\t') and not re.search(r'\bassert\b|static_assert', code):
             yield n, line, code
 

@@ -34,8 +34,8 @@ tests_of() {
 	done
 }
 
-# cmocka ARCHITECTURE: unpack the packages of this architecture in $bits/ARCHITECTURE/cmocka, with separate package
-# lists of apt.
+# cmocka ARCHITECTURE: unpack Debian's cmocka packages for this architecture in $bits/ARCHITECTURE/cmocka. apt uses
+# package lists in the same folder, not those of this machine.
 cmocka() {
 	local d=$bits/$1/cmocka p
 	[ ! -f "$d/usr/include/cmocka.h" ] || return 0

@@ -54,7 +54,7 @@ calm_start() {
 		eventually 10 env UIPOIB_NAME="$inst-calm" "$UIPOIB" exec h1 ping -n -q -c 3 -i 0.1 -W 2 10.4.0.2
 }
 
-# watch_before HOST ADDRESS: measure for a tenth of the time, before the attack
+# watch_before HOST ADDRESS: measure pings in both labs for a tenth of $watch_seconds, before the attack
 watch_before() {
 	local pids=''
 	check "a second lab is up, which nobody attacks" calm_start

@@ -19,7 +19,7 @@
 #include "unit/all_lab.h"
 
 #define GROUPS 40000
-#define MOST_AT_ONCE (16 * 1024) /* number of octets of the list that may be read at once */
+#define MOST_AT_ONCE (16 * 1024) /* most octets that may be read between two pauses */
 
 /*
  * Return a file with the content of /proc/net/igmp on a host that joined @n groups on interface 2.

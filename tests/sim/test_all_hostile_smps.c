@@ -125,8 +125,8 @@ static void smp(uint8_t *mad, uint8_t mgmt_class, uint8_t method, uint16_t attr,
 }
 
 /*
- * Write a directed route of up to @hops hops to the SMP. The port numbers are random, and only some
- * of these ports exist.
+ * Write a directed route with the hop count @hops into the SMP. The port numbers are random, and
+ * only some of these ports exist.
  */
 static void route(uint8_t *mad, unsigned int hops)
 {

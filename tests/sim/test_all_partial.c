@@ -313,7 +313,7 @@ static void flip(struct fix *f, struct fabric_port *p)
 	fabric_link_set(p, fabric_link_state(p) == FABRIC_LINK_DISABLED, f->r.now);
 }
 
-/* Remove or restore all cables of a random switch, but never those of the SM's switch. */
+/* Remove or restore all cables of a random switch, which is never the SM's switch. */
 static void flip_switch(struct fix *f)
 {
 	char name[16];

@@ -197,7 +197,7 @@ static void test_R70_router_is_there_again_after_another_sm(void **state)
 	lab_destroy(&lab);
 }
 
-/* MGIDs of the all-routers groups of the link for IPv6 and IPv4, FF12:601B::2 and FF12:401B::2 */
+/* Return the MGIDs of the link's all-routers groups: [0] for IPv4, and [1] for IPv6. */
 static void all_routers_mgids(ib_gid ret[2])
 {
 	static const uint8_t v4[4] = { 224, 0, 0, 2 }, v6[16] = { 0xff, 0x02, [15] = 2 };

@@ -244,7 +244,7 @@ static void test_a_host_gives_out_the_group_where_the_SM_does_not(void **state)
 	assert_true(port_of(0)->pi.cap_mask & SMP_CAP_IS_CM);
 	assert_false(port_of(1)->pi.cap_mask & SMP_CAP_IS_CM);
 	assert_int_equal(records(0xffff), 1);
-	for (unsigned int i = 0; i < HOSTS; i++) /* also the host that is the server asks */
+	for (unsigned int i = 0; i < HOSTS; i++) /* every host asks, the server included */
 		ask(i, 0xffff);
 	lab_run(&lab, NS_SEC(1));
 	for (unsigned int i = 0; i < HOSTS; i++) {
@@ -455,7 +455,7 @@ static void test_a_server_that_vanished_is_found_out(void **state)
 	end();
 }
 
-/* Duplicate a third of all MADs that leave a host or arrive at a host. */
+/* Duplicate 30 % of all MADs that leave a host or arrive at a host. */
 static void duplicates_on(void)
 {
 	const struct fault_spec s = { .kind = FAULT_DUPLICATE, .cls = FAULT_MAD, .ppm = 300000 };

@@ -440,8 +440,8 @@ static void test_R67_send_only_full_member_creates(void **state)
 	assert_int_equal(set(&f, LINUX_GROUP, &want, &got), 0);
 	assert_int_equal(got.join_state, MCM_JOIN_SEND_ONLY_FULL);
 	/*
-	 * Clause I24: the port is a SendOnlyNonMember, so no switch may forward packets of the
-	 * group to it
+	 * Clause I24: the port is a SendOnlyFullMember, so no switch may forward packets of the
+	 * group to this port.
 	 */
 	assert_int_equal(mft_ports(&f, got.mlid), 0);
 	assert_non_null(sm_group_find(f.r.sm, &want.mgid));
@@ -683,7 +683,7 @@ static void test_memberships_of_others_need_the_partition_or_trust(void **state)
 	struct fix f;
 
 	fix_default(&f);
-	/* ProxyJoin: a port joins another port of its partition, and the record shows this. */
+	/* A port joins for another port of its partition, so the record has ProxyJoin set. */
 	want = of(&f, "Hca2/1", MCM_JOIN_FULL);
 	assert_int_equal(set(&f, LINUX_BROADCAST, &want, &got), 0);
 	assert_true(got.proxy_join);

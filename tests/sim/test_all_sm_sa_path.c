@@ -315,8 +315,8 @@ static void test_I21_a_common_pkey_is_needed(void **state)
 	want.pkey = 0x8002;
 	assert_int_equal(get(&f, LINUX_MASK, &want, NULL), SA_STATUS_NO_RECORDS);
 	/*
-	 * The asking port shares no partition with these two ports, so it gets no path between
-	 * them.
+	 * The asking port, Hca1, shares no partition with Hca3, because both are limited members.
+	 * So it gets no path between Hca3 and the switch.
 	 */
 	want = between(&f, "Hca3/1", "Switch1/0");
 	want.pkey = 0xffff;

@@ -34,7 +34,7 @@ va() { g a "$UIPOIB" -n v "$@"; } # run a command for the instance in VM a
 # v1, but takes long to start on an emulated processor.
 at_a() { g a "nsenter -t \$(cat /tmp/$1.pid) -n ${*:2}"; }
 v1() { at_a v1 "$@"; }
-# from PLACE OPTION... ADDRESS: ping ADDRESS from PLACE, which is v1, a station behind v1, or a place of the lab
+# from PLACE OPTION... ADDRESS: ping ADDRESS from PLACE, which is v1, a station behind v1, another VM, or a host of the lab
 from() {
 	case $1 in
 	v1 | s[0-9]*) at_a "$1" ping -n -c 2 -i 0.2 -W 10 "${@:2}" ;;

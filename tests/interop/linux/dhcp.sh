@@ -193,8 +193,8 @@ check "dhcpd has it as InfiniBand, with our identifier" eval 'grep -q "hardware 
 check "and it works" ping_from h2 10.4.9.1
 end_at a "$dnsmasq"
 
-# --- the mode "raw": DHCP on the link in the format of Ethernet. A DHCP server on that link can answer a MAC by broadcast
-# only
+# --- the mode "raw": DHCP messages on the link have the format of Ethernet. The client's hardware address in them is a
+# MAC, so a DHCP server on ib0.8001 can answer by broadcast only
 
 check "dnsmasq starts on ib0.8001" dnsmasq_starts "$work/dhcpd-raw.log" a --interface=ib0.8001 \
 	--dhcp-leasefile="$work/raw.leases" --dhcp-range=10.5.2.1,10.5.2.50,2m --dhcp-broadcast

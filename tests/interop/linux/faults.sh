@@ -38,7 +38,7 @@ check "traffic flows both ways" eventually 60 flows 7790 46m
 check "in the other partition, too" eventually 60 flows 7791 46m
 vm_gid=$(g a cat /sys/class/infiniband/uib0/ports/1/gids/0)
 
-# --- the groups of which the VM is a full member in the records of the SA
+# --- the SA's records of the groups in which the VM is a full member
 
 six_at_least() { memberships >"$work/wanted" && test "$(wc -l <"$work/wanted")" -ge 6; }
 check "the SA knows the VM's memberships" eventually 20 six_at_least

@@ -14,8 +14,8 @@
 need iperf3
 linux_topo 1 >"$work/lab.topo"
 conf_hosts 1 'partitions = partitions.conf' 'sidr-server = yes' >"$work/lab.conf"
-# In some profiles the MGID of a link's group contains no P_Key. The administrator makes these
-# groups.
+# In some profiles the MGID of a link's group contains no P_Key. The SM does not make such groups by
+# itself, so partitions.conf, written below, does.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b

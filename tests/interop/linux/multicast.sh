@@ -50,7 +50,7 @@ transmit() { at "$1" "$mcast" send "$(iface "$1")" "$2" "$3" "$4" "$5"; } # PLAC
 
 declare -A ip4=([a]=10.4.9.1 [h1]=10.4.0.1 [h2]=10.4.0.2 [h3]=10.4.0.3 [h4]=10.4.0.4)
 
-# --- a member, a sender, a sender that is no member, and a place outside the group
+# --- groups in which one place is a full member, two places only send, and a stranger neither sends nor joins
 
 roles() { sender=$1 member=$2 other=$3 stranger=$4 group=$5 port=$6 mgid=$7; }
 

@@ -46,7 +46,7 @@ cat >"$work/lab/inside" <<-END
 	check "a lab as a service" systemctl start uipoib@lab
 	all_up() { \$u -j link show | jq -e '.link | length == 2 and all(.state == "UP")'; }
 	check "the service is up when its interfaces are" all_up
-	# fields MATCH...: print some fields of the entries that have the fields of MATCH
+	# fields FIELD=VALUE...: print some fields of the journal entries that have all these values
 	fields() { journalctl --no-pager -o json "\$@" | jq -r '[.UIPOIB_INSTANCE, .UIPOIB_HOST, .PRIORITY, .SYSLOG_IDENTIFIER, ._SYSTEMD_UNIT, .MESSAGE] | join("|")'; }
 	came_up() { fields UIPOIB_INTERFACE=uib0 UIPOIB_HOST=h2 | grep -qxF "lab|h2|6|uipoib|uipoib@lab.service|uib0@h2: up"; }
 	check "the journal has the lines about an interface by its name" soon came_up

@@ -34,7 +34,7 @@ vm_start v --cpus 1 --port Switch1/4 --share "$work"
 vm_start w --cpus 1 --port Switch2/4 --share "$work"
 vm_wait v w
 
-# at_u VM CMD...: run a command for the uipoib of a VM
+# at_u VM WORD...: run `uipoib WORD...` for the instance in this VM
 at_u() { g "$1" "$UIPOIB" -n "$1" "${@:2}"; }
 iface() { echo uib0; }
 

@@ -245,7 +245,7 @@ check "another root: its files, the kernel's modules, ib0" equal $'other\n/\nmod
 check "another root: a share is written" equal / "$(cat "$work/shared/where")"
 check "another root: it is not changed" equal "other" "$(cat "$work/root/etc/mark" && ls -d "$work/root/etc/new" 2>/dev/null)"
 
-# --- attached to a lab: two VMs at a time, each at its own port; ended by a time-out and by kill -9
+# --- two VMs are attached to a lab at the same time, each at its own port. kill -9 ends one VM, and SIGTERM the other
 
 topo_ring 2 3 | sed 's/^Switch 3/Switch 6/' >"$work/lab.topo"
 conf_hosts 2 >"$work/lab.conf"
@@ -401,7 +401,7 @@ else
 	skip "vm as a user" "unprivileged user namespaces are not permitted"
 fi
 
-# Root's VM is killed while it boots or runs. This VM consists of three processes of uipoib, QEMU and a helper
+# Root's `uipoib vm` is killed while its VM boots or runs. QEMU and all processes of the instance must then end, too
 for p in $(descendants "$own"); do lab_procs+=" $p:$(identity "$p")"; done
 { kill -KILL "$own" && wait "$own"; } 2>/dev/null
 own_gone() {

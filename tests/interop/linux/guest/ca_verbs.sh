@@ -22,7 +22,7 @@ await() {
 	cat /sys/class/infiniband/uib*/ports/1/{state,pkeys/1,pkeys/3}
 	return 1
 }
-# write_pkey DEVICE INDEX PKEY: set an entry from the other end of the cable
+# write_pkey DEVICE INDEX PKEY: set an entry of DEVICE's P_Key table by an SMP from the other end of the cable
 write_pkey() { IBDEV=uib$((3 - ${1#uib})) python3 -B "$patch" 0,1 0x16 0 "$((2 * $2))=$(($3 >> 8))" "$((2 * $2 + 1))=$(($3 & 255))"; }
 
 case $1 in

@@ -11,8 +11,8 @@ modprobe tun || exit 1
 [ -e /dev/ibtap ] || insmod "$1" || exit 1
 . "$(dirname "$0")/../../../system/lib.sh"
 topo_ring 4 2 >"$work/lab.topo"
-# In some profiles the MGID of a link's group contains no P_Key. The administrator makes these
-# groups.
+# In some profiles the MGID of a link's group contains no P_Key. The SM does not make such groups by
+# itself, so partitions.conf, written below, does.
 cat >"$work/partitions.conf" <<-'EOF'
 	Default=0x7fff, ipoib : mgid=ff12:3333::1
 		mgid=ff12::255.255.255.255, Q_Key=0x80000b1b

@@ -87,7 +87,7 @@ not_there() { ! remove uib9; }
 check "to remove what is not there" not_there
 check "nothing is left of those" gone uib1
 
-# --- a device whose link runs over IPv6, with its own MTU, which `rdma link delete` removes
+# --- a device with an MTU of its own and a link over IPv6. `rdma link delete` removes the device
 
 check "a link over IPv6" add uib1 "listen=[::1]:7002" "peer=[::1]:7001" mtu=1024 guid=0x1234
 ipv6_says() {
