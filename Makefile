@@ -178,7 +178,7 @@ $(foreach t,$(unit_srcs),$(eval $(call test_rule,$(t))))
 
 tests: $(unit_bins)
 
-# --- fuzz: tests/fuzz/fuzz_FOLDER_thing.c, libFuzzer, always clang with sanitizers (run with O=build/fuzz CC=clang SAN=1 FUZZ=1)
+# --- fuzz: tests/fuzz/fuzz_FOLDER_thing.c are libFuzzer programs, which need O=build/fuzz CC=clang SAN=1 FUZZ=1
 fuzz_srcs := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 fuzz_bins := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(fuzz_srcs))
 define fuzz_rule
@@ -236,7 +236,7 @@ fixtures: all system-tools
 	@bash tests/deps.sh check-all
 	FIXTURES_KEEP=$(CURDIR)/examples/fixtures UIPOIB=$(O)/uipoib bash tests/system/conform_fixtures.sh
 
-# Make changes of one line in the code, most of which the unit tests and simulations must notice
+# Change one line of the code at a time. The unit tests and simulations must notice most of these changes.
 mutants:
 	@bash tests/deps.sh check
 	@python3 tests/mutants/mutants.py
@@ -284,8 +284,8 @@ check-linux:
 	@bash tests/deps.sh check-all
 	@bash tests/check.sh linux
 
-# Programs of others on the kernel's own ib0 (doc/works-with.md). Their packages are installed in a root file system in
-# build/third-party.
+# Try programs of other authors on an ib0 of the kernel's ib_ipoib (doc/works-with.md). The packages of these programs are installed
+# in root file systems in build/third-party.
 check-third-party:
 	@bash tests/deps.sh third-party
 	@bash tests/check.sh third-party

@@ -431,8 +431,8 @@ static void cables(struct bench *b)
 			most_lft = sw.lft_blocks > most_lft ? sw.lft_blocks : most_lft;
 			partial += sw.partial;
 			/*
-			 * If the trap of the switch at one end of the cable was lost, this switch
-			 * repeats its trap within SubnetTimeOut.
+			 * Wait for the traps of the switches at both ends of the cable. A switch
+			 * whose trap was lost repeats the trap within SubnetTimeOut.
 			 */
 			while (timers_next(&b->timers) < until)
 				step(b);

@@ -27,7 +27,7 @@ n=$((${#profiles[@]} * 2))
 	for ((i = 1; i <= n; i++)); do echo "[$i] \"Hca$i\"[1]"; done
 	for ((i = 1; i <= n; i++)); do printf '\nHca 1 "Hca%d"\n[1] "Switch1"[%d]\n' "$i" "$i"; done
 } >"$work/lab.topo"
-# The links of two profiles need groups that only an administrator can create.
+# The links of two profiles need multicast groups that the SM creates only if partitions.conf lists them.
 cat >"$work/partitions.conf" <<'PARTITIONS'
 Default=0x7fff, ipoib, mtu=4 : mgid=ff12:3333::1, mtu=4
 	mgid=ff12::255.255.255.255, mtu=4, Q_Key=0x80000b1b

@@ -216,7 +216,7 @@ static int run(struct runner *t)
 	}
 }
 
-/* The thread of the second way. If this thread fails, it also ends the first thread, as SIGTERM does. */
+/* The thread of the second way. If this thread fails, it ends the first thread, too, by SIGTERM. */
 static void *run_thread(void *arg)
 {
 	struct runner *t = arg;

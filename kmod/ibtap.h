@@ -97,7 +97,8 @@ struct ibtap_addr {
 /* The hardware addresses of the groups of which the device is a member, not sorted. */
 struct ibtap_groups {
 	__u32 flags; /* the kernel writes IBTAP_ALLMULTI and IBTAP_PROMISC here */
-	__u32 count; /* room for addresses; replaced with the number of groups, which may be more than the room */
+	/* length of the array; the kernel writes the number of groups here, which may be larger */
+	__u32 count;
 	__u64 addrs; /* address of an array of @count struct ibtap_addr */
 };
 

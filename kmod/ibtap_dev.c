@@ -16,7 +16,7 @@
 
 #define DEFAULT_MTU 2044 /* MTU of IPoIB on an InfiniBand MTU of 2048 */
 #define DEFAULT_MAX_MTU \
-	4096 /* MTU of the largest InfiniBand packet, for a link without an encapsulation header */
+	4096 /* largest InfiniBand MTU; without encapsulation header it is also the largest IP MTU */
 #define DEFAULT_TX_QUEUE_LEN 500
 
 static unsigned int timeout = 60000;
@@ -53,7 +53,7 @@ static int header_create(struct sk_buff *skb, struct net_device *dev, unsigned s
 	return sizeof(*h);
 }
 
-/* Return the protocol of a packet that is sent or received; 0 if a raw socket or a filter has made it too short */
+/* Return the protocol of a packet; 0: a raw socket or a filter has left its header incomplete */
 static __be16 header_parse_protocol(const struct sk_buff *skb)
 {
 	if (!skb_mac_header_was_set(skb) ||

@@ -146,7 +146,7 @@ static int set_broadcast(struct net_device *dev, const struct ibtap_addr *a)
 	return 0;
 }
 
-/* Copy up to @room addresses of groups to @ret. Return: the number of groups */
+/* Copy up to @room addresses of groups to @ret. Return: the number of all groups of the device */
 static u32 list_groups(struct net_device *dev, struct ibtap_addr *ret, u32 room)
 {
 	struct netdev_hw_addr *ha;
@@ -378,7 +378,7 @@ static struct miscdevice misc = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "ibtap",
 	.fops = &ibtap_fops,
-	.mode = 0666, /* as with /dev/net/tun, every user may open the device, and attaching a queue needs CAP_NET_ADMIN */
+	.mode = 0666, /* every user may open it, like /dev/net/tun; IBTAP_ATTACH checks rights */
 };
 
 static int __init ibtap_init(void)

@@ -17,7 +17,7 @@
 #define VNET_LEN sizeof(struct virtio_net_hdr_v1)
 /* Longest frame that is copied into one piece of memory. */
 #define LINEAR_MAX (SKB_WITH_OVERHEAD(PAGE_SIZE) - NET_SKB_PAD)
-/* Length of the first piece of a longer frame, which holds all headers */
+/* Length of the first piece of a longer frame; this piece holds all headers */
 #define LINEAR_MIN 256
 
 /* --- attach, detach */

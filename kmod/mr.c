@@ -152,7 +152,7 @@ bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len)
 
 /* --- verbs */
 
-/* Add a region to the table, which determines its key. All other members must be set before. */
+/* Add @mr to dev->mrs, and set its keys and its counts. The caller has set the other members. */
 static int publish(struct uib_dev *dev, struct uib_mr *mr)
 {
 	u32 index;

@@ -341,7 +341,7 @@ static int modify(struct uib_qp *qp, const struct ib_qp_attr *attr, int mask)
 	cur = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	new = mask &IB_QP_STATE ? attr->qp_state : cur;
 	/*
-	 * If the consumer names SQE as the current state, a QP that has recovered to RTS in between
+	 * If the consumer names SQE as the current state, a QP that has meanwhile recovered to RTS
 	 * is accepted, too.
 	 */
 	if (cur != qp->state && !(cur == IB_QPS_SQE && qp->state == IB_QPS_RTS))

@@ -167,8 +167,8 @@ static enum uib_counter check_keys(const struct rx *r, const struct uib_qp *qp, 
 }
 
 /*
- * Copy @len octets to the buffers of a receive, from offset @skip on. Return: false if the memory region of one of
- * these buffers has been deregistered
+ * Copy @len octets of @data to the buffers of a receive, from offset @skip of these buffers on.
+ * Return: false if the memory region of one of the buffers has been deregistered
  */
 static bool scatter(const struct uib_sge *sge, unsigned int n, u32 skip, const u8 *data, u32 len)
 {

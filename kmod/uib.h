@@ -185,7 +185,7 @@ struct uib_port {
 	u8 vlarb[4][IB_SMP_DATA_SIZE];
 	/* values of the counters when the PMA last cleared them */
 	u64 counter_base[UIB_C_PORT_END];
-	/* values of the counters when PortCountersExtended was last cleared, which does not affect PortCounters */
+	/* the same for PortCountersExtended, whose counters are cleared separately */
 	u64 ext_base[UIB_C_PORT_END];
 };
 
@@ -310,8 +310,8 @@ void uib_link_close(struct uib_link *l);
 /* uib_link_send() - Send a packet to the peer. Return: 0; -ENETDOWN if the link is not UP; or the socket's error */
 int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
 /*
- * uib_link_check_sender() - Tell whether the link accepts datagrams from @from now. Return: UIB_C_NONE, or the reason
- * why not
+ * uib_link_check_sender() - Tell whether the link now accepts datagrams from @from. Return:
+ * UIB_C_NONE if it does; otherwise the reason why not
  */
 enum uib_counter uib_link_check_sender(struct uib_link *l, const union uib_addr *from);
 /*
@@ -346,7 +346,7 @@ bool uib_port_link_up(struct uib_dev *dev);
 void uib_port_link_down(struct uib_dev *dev);
 /* uib_port_armed_rx() - Make the port Active, because a packet on another VL than 15 has arrived in state Armed */
 void uib_port_armed_rx(struct uib_dev *dev);
-/* uib_port_raise() - Carry out UIB_EV_* bits; to be called without port.lock */
+/* uib_port_raise() - Perform the actions of the UIB_EV_* bits; to be called without port.lock */
 void uib_port_raise(struct uib_dev *dev, u32 events);
 int uib_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
 int uib_modify_port(struct ib_device *ibdev, u32 port, int mask, struct ib_port_modify *m);

@@ -476,7 +476,7 @@ static void notify(struct rig *r)
 	send(r, r->ah, 1, 0);
 	EXPECT(r, atomic_read(&r->recv.comps) == 1);
 	send(r, r->ah, 1, 0);
-	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* no second call without a new request */
+	EXPECT(r, atomic_read(&r->recv.comps) == 1); /* ib_req_notify_cq() gives only one call */
 	for (i = 0; i < 4; i++)
 		EXPECT(r, poll(&r->recv, &wc));
 	EXPECT(r, !ib_req_notify_cq(cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS));

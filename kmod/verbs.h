@@ -2,7 +2,7 @@
 #ifndef UIB_VERBS_H
 #define UIB_VERBS_H
 
-/* The objects of the verbs: CQs, QPs, memory regions and their parts. uib.h lists the callers. */
+/* The objects of the verbs: CQs, QPs, memory regions and their parts. uib.h lists the files. */
 
 #include <rdma/ib_verbs.h>
 
@@ -229,7 +229,7 @@ void uib_quota_give(struct uib_quota *q, enum uib_quota_kind kind);
 int uib_quota_take_octets(struct uib_quota *q, u64 n);
 void uib_quota_give_octets(struct uib_quota *q, u64 n);
 struct ib_qp *uib_stub_new(void);
-/* uib_stub_free() - Free a stub, or NULL, when no code can access it any more */
+/* uib_stub_free() - Free a stub as soon as no code can access it any more; NULL is accepted */
 void uib_stub_free(struct ib_qp *stub);
 void uib_stub_exit(void);
 

@@ -186,8 +186,8 @@ static void arrive(struct way *w)
 }
 
 /*
- * Send a packet that is not longer than the MTU, and whose Ethernet header is in hdr[]. send_one()
- * takes ownership of @p.
+ * Send a packet, and take ownership of @p. The Ethernet header is at pkt_hdr(), and the IP packet
+ * behind it is not longer than the MTU.
  */
 static void send_one(struct way *w, struct pkt *p)
 {
@@ -200,7 +200,7 @@ static void send_one(struct way *w, struct pkt *p)
 		arrive(w);
 }
 
-/* Cut a super-frame into packets and send them, by train/train.h as interfaces of uipoib do. */
+/* Cut a super-frame into packets by train/train.h, as uipoib itself does, and send the packets. */
 static enum count_drop send_super(struct way *w, struct pkt *super)
 {
 	int err = train_make(super, ETH_HLEN, w->mtu);

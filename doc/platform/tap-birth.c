@@ -18,7 +18,7 @@ int main(void)
 	there = here();
 	fd = open_tun();
 	go(home);
-	go_new(); /* a third namespace, in case this one already has a t0 */
+	go_new(); /* a third namespace, because the namespace home may already have a t0 */
 	make_tap(fd, 0);
 	fact(if_flags("t0") < 0, "no TAP where TUNSETIFF was called");
 	go(there);

@@ -13,7 +13,7 @@ if [ ! -e /sys/class/net/ib0 ]; then
 	exec "${UIPOIB:-../../build/uipoib}" vm --share "$PWD/golden" -- sh ./golden.sh "$@"
 fi
 
-# The first line of ip has the index of the interface, and the first four octets of an address are flags and QPN.
+# plain: remove the interface's index, flags and QPN (the first four octets of an address), and numbers that depend on the kernel
 plain() { sed -E 's/^[0-9]+: //; s#(link/infiniband )([0-9a-f]{2}:){4}#\1FLAGS:QPN:#; s/ (gso|tso|gro)_[a-z0-9_]+ [0-9]+//g; s/numtxqueues.*//; s/[ \t]+$//'; }
 outputs="ip-link ip-address ibstat"
 ip_link() { ip -d link show ib0 | plain; }

@@ -148,7 +148,7 @@ struct ca {
 	bool shared; /* other programs, or the kernel, may use the port for IPoIB, too */
 	/*
 	 * file descriptor that becomes readable when ca_dispatch() has to be called; -1 if the
-	 * backend calls the functions of .notify without it, as the software HCA does
+	 * backend calls the functions of .notify without ca_dispatch(), as the software HCA does
 	 */
 	int fd;
 };

@@ -90,11 +90,11 @@ struct capfile {
 struct capfile_at {
 	struct capfiles *files;
 	/*
-	 * log of the owner of the packets; the names of objects in the log_sink are borrowed until
-	 * the capture has ended
+	 * log of the owner of the packets; the strings of log->about must remain valid until the
+	 * capture has ended
 	 */
 	const struct log_sink *log;
-	/* name of the fabric, borrowed until capfile_close_all(), or of the port */
+	/* name of the fabric (borrowed until capfile_close_all()) or of the port */
 	const char *name;
 	/*
 	 * If .fabric is set, the capture records each packet of this fabric once, at the end ports.

@@ -124,8 +124,8 @@ static void state(struct chk *c, const struct chk_node *n, const struct chk_port
 }
 
 /*
- * Compare the settings of the two ends of a link that is up. @p is the end that comes first in the
- * fabric
+ * Compare the settings of the two ends of a link that is up. @p is the first end, as is_first_end()
+ * defines it
  */
 static void both(struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
@@ -146,7 +146,10 @@ static void both(struct chk *c, const struct chk_node *n, const struct chk_port 
 			      ib_mtu_octets(p->pi.neighbor_mtu), ib_mtu_octets(q->pi.neighbor_mtu));
 }
 
-/* Tell whether both ends agree about the link, and @p is the end that comes first in the fabric */
+/*
+ * Tell whether each end of the link names the other as its peer, and @p is the first end: the end
+ * with the lower node index, or of two ports of one node the lower port
+ */
 static bool is_first_end(const struct chk *c, const struct chk_node *n, const struct chk_port *p)
 {
 	const struct chk_node *m = chk_peer(c->f, p);

@@ -17,7 +17,7 @@
 
 struct island {
 	uint32_t first; /* index of a switch in the island */
-	/* number of receivers: ports in the masks that lead to CAs or are port 0 of a switch */
+	/* number of receivers: CAs and ports 0 of switches to which the MFTs send the MLID */
 	uint32_t receivers;
 	uint32_t leads_to; /* index of the island to which packets leave this island, or NOWHERE */
 	const struct chk_node *sw; /* a switch that has a receiver */
@@ -56,7 +56,7 @@ static bool any(const struct tree *t, const struct chk_node *n)
 	return m && (m[0] | m[1] | m[2] | m[3]);
 }
 
-/* Tell whether the whole table was read. In a table that was read in part, a bit that is not set proves nothing. */
+/* Tell whether the whole MFT was read. If not, a bit that is not set proves nothing. */
 static bool whole(const struct chk_node *n)
 {
 	return n->sw->mft_known && !n->sw->mft_gaps;
@@ -155,7 +155,7 @@ static bool both_ways(const struct tree *t, const struct chk_node *n, unsigned i
 
 /* --- islands */
 
-/* Merge the islands at the two ends of each link to which the switches at both ends send. */
+/* If @n and a neighbour send the MLID to each other over a link, merge their islands. */
 static void join(struct tree *t, const struct chk_node *n)
 {
 	each_port(p, t, n)

@@ -59,7 +59,7 @@ static void *room(struct chk_fabric *f, void *p, uint32_t n, uint32_t max, size_
 		f->cut = true;
 		return NULL;
 	}
-	/* a capacity that is a power of two is full only when n is a power of two */
+	/* with such a capacity, the array can be full only if n is 0 or a power of two */
 	if (n & (n - 1))
 		return p;
 	return chk_grow(f, p, n, n ? 2 * (size_t)n : 1, size);

@@ -217,7 +217,7 @@ int chk_add_silence(struct chk_fabric *f, const struct chk_silence *s);
 int chk_add_path(struct chk_fabric *f, const struct chk_path *p);
 int chk_add_member(struct chk_fabric *f, const struct chk_member *m);
 int chk_add_manager(struct chk_fabric *f, const struct chk_manager *m);
-/* chk_set_lft() - Set the egress port for a LID in the LFT of a switch, which grows as needed */
+/* chk_set_lft() - Set the egress port for a LID in the LFT of a switch. The LFT grows as needed */
 int chk_set_lft(struct chk_fabric *f, struct chk_switch *sw, unsigned int lid, uint8_t port);
 /*
  * chk_set_mft() - Add egress ports for an MLID to the MFT of a switch. Bit 0 of @mask stands for

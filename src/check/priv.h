@@ -26,8 +26,8 @@ struct chk {
 	const struct chk_node **sw; /* the .nsw switches of the fabric */
 	uint32_t nsw;
 	/*
-	 * the .nby_guid end ports that have a port GUID, sorted by GUID, and then in the order of
-	 * the fabric
+	 * the .nby_guid end ports that have a port GUID, sorted by GUID; ports with the same GUID
+	 * are sorted by node index and port number
 	 */
 	struct chk_port_guid *by_guid;
 	uint32_t nby_guid;
@@ -106,7 +106,8 @@ enum chk_way_end { CHK_WAY_UNSEEN, CHK_WAY_CIRCLES, CHK_WAY_ENDS };
  */
 struct chk_way {
 	enum chk_way_end end; /* CHK_WAY_UNSEEN: no packet of a CA comes to this switch */
-	const struct chk_node *leaf; /* first switch with a CA whose packets come to this switch */
+	/* first switch in chk_routes.leaf from whose CAs packets come to this switch */
+	const struct chk_node *leaf;
 	/* switch to which the packets go next; NULL if there is none */
 	const struct chk_node *next;
 	uint8_t in; /* port by which the packets of .leaf come in; 0 if .leaf is this switch */
