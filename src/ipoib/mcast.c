@@ -7,8 +7,8 @@
 #include "text/print.h"
 
 /*
- * The table of the groups that the link receives, the groups to which the link sends, and the
- * groups that are known not to exist.
+ * The table of groups. It has the groups that the link receives, the groups to which the link
+ * sends, and groups that are known not to exist.
  */
 
 #define EVICT_LOOK 64 /* number of entries that are examined to find one that can be freed */
@@ -219,8 +219,8 @@ static void mcast_sweep(struct ipoib_mcast *m, ns_t now)
 		ipoib_mcast_granted(m, &rec, now);
 	}
 	/*
-	 * A group with receivers has no reference (.full) if the granted record did not fit, or if
-	 * the SA client had no room. Join this group again.
+	 * If the granted record did not fit, or if the SA client had no room, .full.group of a
+	 * group with receivers is NULL. Join this group again.
 	 */
 	if (m->receivers && !m->broadcast && l->up && !m->full.group && now >= m->until)
 		ipoib_mcast_join_full(m, now);

@@ -83,7 +83,7 @@ void ipoib_mcast_deleted(struct ipoib_link *l, const ib_gid *mgid, ns_t now);
  */
 void ipoib_mcasts_restart(struct ipoib_link *l);
 
-/* ipoib_mcast_join_non(), _leave_non() - Begin and end to receive a group as NonMember, for a router */
+/* ipoib_mcast_join_non(), _leave_non() - Join and leave a group as NonMember, for a router */
 void ipoib_mcast_join_non(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_leave_non(struct ipoib_mcast *m, ns_t now);
 
@@ -105,8 +105,8 @@ void ipoib_mcast_detach(struct ipoib_mcast *m);
 void ipoib_mcast_attach_failed(struct ipoib_mcast *m, uint16_t mlid);
 void ipoib_mcasts_attach(
 	/*
-	 * attaches the QP to all groups again, because the MLID of a lender (mcast_lent.c) has
-	 * changed
+	 * calls ipoib_mcast_attach() for all groups, because the MLID of a lender (mcast_lent.c)
+	 * may have changed
 	 */
 	struct ipoib_link *l);
 
@@ -148,8 +148,8 @@ enum ipoib_verdict ipoib_mcast_route(struct ipoib_mcast *m, void **ret_ah, enum 
  */
 void ipoib_mcast_refresh(struct ipoib_mcast *m, ns_t now);
 /*
- * ipoib_mcast_release_held() - Route again the packets that are held back for @m, and for groups that wait for @m,
- * because the state of @m changed
+ * ipoib_mcast_release_held() - After a change of the state of @m, route again the packets that are
+ * held back for @m or for a group in @m->waiting
  */
 void ipoib_mcast_release_held(struct ipoib_mcast *m, ns_t now);
 void ipoib_mcast_query_done(struct sac_group_query *q, int status,

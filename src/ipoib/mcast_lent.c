@@ -92,7 +92,7 @@ enum ipoib_verdict ipoib_mcast_lent_route(struct ipoib_mcast *m, void **ret_ah,
 
 	if (!wait)
 		return lent_ah(m, rec, ret_ah, ret_why, now);
-	/* the old handle is used until the all-systems group is joined or refused */
+	/* the old handle is used until the join of the all-systems group is granted or refused */
 	if (m->lent.ah) {
 		*ret_ah = m->lent.ah;
 		return IPOIB_SEND;

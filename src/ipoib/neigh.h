@@ -48,8 +48,8 @@ int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
 void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
 /*
- * ipoib_neighs_forget_qkey() - Delete stored Q_Keys of neighbours, because @qkey is no longer the
- * Q_Key of the link
+ * ipoib_neighs_forget_qkey() - Delete the stored Q_Key of each neighbour whose Q_Key is @qkey,
+ * because @qkey is no longer the Q_Key of the link
  */
 void ipoib_neighs_forget_qkey(struct ipoib_link *l, uint32_t qkey);
 /* sends the packets that were held back for @n, whose path is now usable */

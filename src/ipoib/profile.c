@@ -23,8 +23,8 @@ static int read_type_reserved(const uint8_t *p, size_t len)
 }
 
 /*
- * The encapsulation of RFC 4391 §6 is the ethertype and two reserved octets. The encapsulation
- * carries four ethertypes.
+ * The encapsulation of RFC 4391 §6 is the ethertype and two reserved octets. RFC 4391 allows four
+ * ethertypes.
  */
 #define ENCAP_TYPE_RESERVED                                                        \
 	.len = IPOIB_HDR_LEN, .look = IPOIB_HDR_LEN, .write = write_type_reserved, \
@@ -78,7 +78,7 @@ static int rfc4391_group(uint8_t ret[16], const ib_gid *mgid, const struct ipoib
 	.encap = { ENCAP_TYPE_RESERVED }, .resolve = IPOIB_RESOLVE_ARP, .nd = { ND_20_OCTETS }, \
 	.iid = ipoib_iid_from_guid, .ip_mtu = mtu_less_encap, .sl_from = IPOIB_SL_PATH
 
-/* Formats of packets and groups of RFC 4391. The scope of groups is link-local (§4.1). */
+/* Packets and MGIDs of RFC 4391. The default scope is link-local (§4.1). */
 #define WIRE_RFC4391                                                                               \
 	.mgid_broadcast = rfc4391_broadcast, .mgid_ipv4 = rfc4391_ipv4, .mgid_ipv6 = rfc4391_ipv6, \
 	.mgid_group = rfc4391_group, .scope = 2, PACKETS_RFC4391
@@ -366,7 +366,7 @@ static const struct ipoib_profile profiles[] = {
 		.reports = true,
 	},
 	{
-		/* draft-kashyap-ipoib-ipv4-multicast-01: a sender tries the alternatives in the order of §6.3 */
+		/* draft-kashyap-ipoib-ipv4-multicast-01; .sender follows §6.3 of this draft */
 		.name = "v4mc01",
 		PACKETS_RFC4391,
 		.mgid_broadcast = v4mc_broadcast,

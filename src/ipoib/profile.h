@@ -164,7 +164,7 @@ struct ipoib_profile {
 	 * NULL
 	 */
 	bool (*is_ifname)(const char *name);
-	/* Subscribe to traps 64 to 67, and follow groups that are created and deleted (RFC 4391 §10). */
+	/* Subscribe to traps 64 to 67, and handle Reports of these traps (RFC 4391 §10). */
 	bool reports;
 };
 

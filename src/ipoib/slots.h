@@ -13,8 +13,8 @@
 struct ipoib_slots {
 	uint32_t *free; /* stack of the indices that ipoib_slots_put() gave back */
 	/*
-	 * .nfree: indices in .free; .top: the first index that was never used; .max: size of the
-	 * table
+	 * .nfree: number of indices in .free; .top: the first index that was never used; .max:
+	 * size of the table
 	 */
 	uint32_t nfree, top, max;
 };

@@ -45,7 +45,7 @@ static void node(const struct layout *l, size_t k, FILE *out)
 		n->x * UNIT, y);
 }
 
-/* Make Graphviz put the switches of a level on one line, in their order. */
+/* Make Graphviz put the switches of a level on one line. */
 static void same_rank(const struct layout *l, unsigned int level, FILE *out)
 {
 	fputs("\t{ rank=same;", out);

@@ -30,7 +30,7 @@
 #include <stddef.h>
 
 #define LAYOUT_FOLD 128 /* with more CAs than this, the CAs with one cable are folded */
-#define LAYOUT_APART 1.0 /* smallest distance of two nodes of a level, or of a row of CAs */
+#define LAYOUT_APART 1.0 /* smallest distance of two switches of a level, or of two CAs of a row */
 
 struct layout_node {
 	char *name; /* any text, allocated */

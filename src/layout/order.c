@@ -14,7 +14,7 @@
 /* A switch, and the mean place of its neighbours, which is the best place for the switch */
 struct wish {
 	double x;
-	unsigned int node, was; /* .was: former place, by which equal .x are ordered */
+	unsigned int node, was; /* .was: former index in the level; orders switches with equal .x */
 };
 
 static int by_wish(const void *pa, const void *pb)

@@ -163,8 +163,8 @@ static double wish_of(const struct layout *l, const struct layout_graph *g, unsi
 }
 
 /*
- * Move all nodes to the right if a level extends beyond the left border, as a level does that is
- * wider than the levels below.
+ * Move all nodes to the right if a level extends beyond the left border. A level that is wider than
+ * the levels below it can do so.
  */
 static void shift_right(struct layout *l)
 {

@@ -50,7 +50,7 @@ static int add_node(struct layout *l, json_t *by_name, const json_t *row)
 	return status ? -ENOMEM : 0;
 }
 
-/* The rows of both ends contain the cable, so add the cable only at the end with the lower index. */
+/* Both ends of a cable have a row. Add the cable only for the end with the lower index. */
 static void add_link(struct layout *l, json_t *by_name, const json_t *row)
 {
 	struct layout_link *k = &l->link[l->nlinks];

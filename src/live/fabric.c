@@ -55,7 +55,7 @@ static void read_members(struct live *l, struct chk_fabric *f, uint64_t sm_key)
 		f->members = CHK_MEMBERS_SILENT;
 }
 
-/* Ask the SA for the SLs of the paths that decide whether there is a credit loop */
+/* If a credit loop depends on the SLs of paths, ask the SA for these SLs */
 static void read_paths(struct live *l, struct chk_fabric *f)
 {
 	struct chk_wait w[CHK_WAITS_MAX];

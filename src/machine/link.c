@@ -102,7 +102,7 @@ static json_t *request(const char *port, uint16_t peer)
 	return args;
 }
 
-/* Reads the answer to the request: a row, which has the port, or an end object without a row, which has the error. */
+/* Reads the answer to the request: a row with the port, or only an end object, with the error. */
 static int take_answer(struct link *l, const char *instance, const char *seed, const json_t *answer)
 {
 	const json_t *row = json_object_get(answer, "row"), *end = json_object_get(answer, "end");

@@ -13,7 +13,7 @@
 #include "proto/proto.h"
 
 struct link {
-	struct proto_client client; /* control connection; .fd is -1 for a link to an address */
+	struct proto_client client; /* control connection; .fd is -1 after link_connect() */
 	int fd; /* the VM's end of the link, a connected non-blocking UDP socket */
 	char host[64]; /* host name for the VM, such as "vm-Switch1-7" */
 	/*

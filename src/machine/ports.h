@@ -2,7 +2,7 @@
 #ifndef MACHINE_PORTS_H
 #define MACHINE_PORTS_H
 
-/* The HCAs of a VM: the ports of the fabric that --port and --ports ask for, their GUIDs, links and lines for uib.ko */
+/* The HCAs of a VM: for each, the port (--port, --ports), GUID, link and settings for uib.ko */
 
 #include <stdbool.h>
 #include <stdint.h>

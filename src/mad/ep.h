@@ -32,8 +32,8 @@
 struct mad_addr {
 	uint8_t qp; /* local QP: 0 or 1 */
 	/*
-	 * local port: on receive the ingress port; on send the egress port of a switch's directed
-	 * route
+	 * local port: on receive, the ingress port; if a switch sends by a directed route, the
+	 * egress port
 	 */
 	uint8_t port;
 	uint8_t sl;
@@ -71,7 +71,7 @@ struct mad_ep_ops {
 };
 
 struct mad_ep_limits {
-	unsigned int max_tx; /* largest number of open requests and RMPP sends together */
+	unsigned int max_tx; /* largest number of open requests and RMPP replies together */
 	unsigned int max_rmpp_rx; /* largest number of RMPP messages that are being received */
 	size_t max_rmpp_len; /* largest number of octets of one RMPP message */
 	/* largest number of octets of all RMPP messages being sent; 0: the default of 256 MiB */
@@ -103,8 +103,8 @@ void mad_ep_destroy(struct mad_ep *ep);
 int mad_ep_recv(struct mad_ep *ep, const struct mad_addr *from, const void *mad, ns_t now);
 
 /*
- * A limit on the open requests of several agents together. A quota can be part of a larger quota.
- * The owner sets the limits.
+ * Limits that several agents share. A quota can be part of a larger quota. The code that owns the
+ * quota sets .max_open, .min_open and .max_octets.
  */
 struct mad_quota {
 	/* larger quota of which this quota is a part; NULL if there is none */

@@ -106,8 +106,8 @@ struct mad_tx {
 	struct rmpp_rx *rx; /* reception of the response, in MAD_TX_RECV */
 	bool rmpp;
 	/*
-	 * .segs: number of segments; the others: number (from 1) of the last segment that was sent,
-	 * that was acknowledged, and that is in the window
+	 * .segs: number of segments of the message. .sent, .acked, .win_last: index (from 1) of the
+	 * last segment that was sent, of the last one acknowledged, and of the last in the window
 	 */
 	uint32_t segs, sent, acked, win_last;
 	size_t len;

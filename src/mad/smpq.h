@@ -75,7 +75,7 @@ struct smpq_source {
 struct smpq {
 	struct smpq_cfg cfg;
 	struct list wait, open;
-	struct list sources; /* struct smpq_source, asked in turn when no SMP waits */
+	struct list sources; /* struct smpq_source; the first source is asked when no SMP waits */
 	unsigned int nopen;
 	bool asking; /* true inside more() */
 	bool failed; /* true after an SMP was dropped because it could not be queued or sent */

@@ -225,7 +225,7 @@ enum rtnl_event_type {
 	/* The interface became a member of a multicast group; only Linux 6.15 and later send this event */
 	RTNL_GROUP_NEW,
 	RTNL_GROUP_DEL,
-	/* The kernel began or stopped routing multicast of a family from and to an interface */
+	/* For one address family, the kernel began or stopped routing multicast on an interface */
 	RTNL_MC_FORWARDING,
 };
 
@@ -276,8 +276,8 @@ int rtnl_events_read(struct rtnl_events *e, void (*cb)(const struct rtnl_event *
 		     void *arg);
 
 /*
- * rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links, as after a loss
- * of events
+ * rtnl_events_lost() - Let the next calls of rtnl_events_read() report all links and their
+ * multicast forwarding, as after a loss of events
  */
 void rtnl_events_lost(struct rtnl_events *e);
 

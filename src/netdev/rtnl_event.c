@@ -19,8 +19,8 @@
 #define MSG_DELMULTICAST 57
 
 /*
- * Largest number of messages that are read in one call, so that a flood of events does not delay
- * the caller's other work
+ * Largest number of reads from the socket in one call of rtnl_events_read(), so that a flood of
+ * events does not delay the caller's other work
  */
 #define READS_MAX 64
 /* largest number of repetitions of a dump after a loss of events, if links change during each dump */

@@ -2,7 +2,7 @@
 #ifndef NETDEV_RTNL_MSG_H
 #define NETDEV_RTNL_MSG_H
 
-/* Functions for requests and for the decoding of messages, which the rtnl_*.c files share */
+/* Functions that the rtnl_*.c files share: they make requests, and decode messages */
 
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
