@@ -198,8 +198,8 @@ static int row(struct reader *r, const char *line)
 /* --- lines */
 
 /*
- * Tell whether a line has no data, because it is a heading of columns or a count of rows at the end
- * of a section
+ * Tell whether a line has no data: an empty line, a comment, a heading of columns, a count of rows
+ * at the end of a section, or a warning of ibroute
  */
 static bool is_idle(const char *line)
 {

@@ -52,8 +52,8 @@ void encap_qkey(struct run *r, const struct seen *s);
 /* Case: the DUT ignores the reserved field of the encapsulation header in received packets */
 void encap_reserved_received(struct run *r);
 /*
- * Two cases: the DUT answers a ping as long as the IP MTU by one whole packet, and fragments its
- * answer to a longer ping
+ * Two cases: the DUT sends its answer as one packet if the ping has the length of the IP MTU, and
+ * in fragments if the ping is longer
  */
 void encap_full_mtu(struct run *r);
 void encap_fragments(struct run *r);

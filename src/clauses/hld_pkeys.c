@@ -338,8 +338,8 @@ static void list_of_pkeys(struct run *r)
 	if (!set_table(r, three, 3))
 		return;
 	/*
-	 * The new interface may have another QPN, and may need time until it has its address, so a peer asks for the
-	 * hardware address first.
+	 * The new interface may have another QPN, and may need time until it has its IP
+	 * address. So a peer first asks for the hardware address of the interface.
 	 */
 	p = world_peer_in(r->w, WORLD_PKEY2);
 	if (!world_wait(r->w, sa_is_full_member, g, WORLD_LONGEST))

@@ -129,8 +129,8 @@ static void moves(struct run *r)
 		if (last || (s && s->h.lrh.dlid == g->rec.mlid))
 			break;
 		/*
-		 * The DUT may use the new group only after its longest back-off. So the first packet
-		 * after that time is the last one, and decides.
+		 * The DUT may wait for its longest back-off before it uses the new group. So the
+		 * first packet after that time decides.
 		 */
 		last = r->w->now >= deadline;
 	}

@@ -71,8 +71,8 @@ static const struct conform_chapter *const rfc4391_chapters[] = {
 };
 
 /*
- * Clauses of RFC 4391 from which Linux's driver differs, and so does the profile linux, which
- * imitates the driver (doc/fidelity.md, L4 to L6).
+ * Clauses of RFC 4391 that Linux's driver does not follow (doc/fidelity.md, L4 to L6). The profile
+ * linux imitates the driver, so it does not follow them either.
  */
 static const struct conform_reason not_linux[] = {
 	{ "R61", "a sender of profile linux makes an absent group" },

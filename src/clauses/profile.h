@@ -25,8 +25,8 @@ void v4mc_prepare(struct world *w);
 /* v6ib00: create the group to which MLD reports are sent */
 void v6ib_prepare(struct world *w);
 /*
- * encaparp00: create the broadcast group, so that it has an MLID, and keep the SIDR server silent
- * until the case P18/retry has run
+ * encaparp00: assign an MLID to the broadcast group, which does not exist yet, and keep the SIDR
+ * server silent until the case P18/retry has run
  */
 void encaparp_prepare(struct world *w);
 

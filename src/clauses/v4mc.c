@@ -216,8 +216,8 @@ static bool sent_by(struct run *r, uint16_t mlid, const struct seen **ret)
 		if (!*ret || (*ret)->h.lrh.dlid == mlid || last)
 			break;
 		/*
-		 * The DUT may use the LID @mlid only after its longest back-off. So the first packet
-		 * after that time is the last one, and decides.
+		 * The DUT may wait for its longest back-off before it uses the LID @mlid. So the
+		 * first packet after that time decides.
 		 */
 		last = r->w->now >= deadline;
 	}

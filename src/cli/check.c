@@ -72,7 +72,7 @@ static int set_numbers(struct task *t)
 	 * busy machine this report is late, so this program waits longer than the kernel.
 	 */
 	t->cfg.patience = NS_MSEC(ms) * 5 + NS_SEC(10);
-	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the embedded manager */
+	t->cfg.sm_key = 1; /* default SM_Key of OpenSM and of the SM of uipoib */
 	return set_key(t, "mkey", &t->cfg.mkey) || set_key(t, "smkey", &t->cfg.sm_key)
 		       ? PROTO_EXIT_USAGE
 		       : 0;

@@ -35,7 +35,7 @@ struct trace {
 
 /* --- words */
 
-/* Parses the words that follow A and B. Return: their number; -1 after a message */
+/* Parses a probe's name, and its port if needed. Return: number of words; -1 after a message */
 static int take_probe(struct trace *t, char **word)
 {
 	t->probe = trace_probe_of(word[0]);

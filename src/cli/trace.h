@@ -19,8 +19,8 @@
 #define TRACE_TEXT_MAX 4096 /* largest number of octets of a probe's output, NUL included */
 
 /*
- * A probe, which is run by the host where the trace begins. The control protocol uses the same
- * names of probes.
+ * A probe. It runs in the host where the trace begins, unless .outside is true. The control
+ * protocol uses the same names of probes.
  */
 struct trace_probe {
 	const char *name;

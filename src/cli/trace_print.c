@@ -27,7 +27,7 @@ static void print_lft(const json_t *row)
 	free(dlid);
 }
 
-/* Prints the ports of the MFT entry, and then only the ports of the entry that are not the ingress port. */
+/* Prints the ports of the MFT entry, and then the same ports without the ingress port. */
 static void print_mft(const json_t *row)
 {
 	long long in = json_integer_value(json_object_get(row, "in_port"));

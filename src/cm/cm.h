@@ -90,7 +90,7 @@ struct cm_service {
 	struct list link;
 	struct cm *cm; /* agent to which the service was added; NULL: none */
 	uint64_t id; /* ServiceID */
-	/* P_Key of the requests that this service answers, by the low 15 bits; 0: all */
+	/* the service answers requests whose P_Key has the same low 15 bits; 0: all requests */
 	uint16_t pkey;
 	/*
 	 * Fill in the Status of the answer to a request. If the Status is 0, fill in QPN, Q_Key and

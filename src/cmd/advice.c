@@ -40,8 +40,8 @@ static void add_exec(struct text *t, const struct inst_host *h)
 }
 
 /*
- * Tells whether the subnet manager belongs to this instance, because only such a manager takes
- * commands of uipoib
+ * Tells whether the subnet manager belongs to this instance. Only such a manager takes commands of
+ * uipoib
  */
 static bool sm_is_ours(const struct inst_iface *i)
 {

@@ -93,8 +93,8 @@ static void set_port(json_t *row, const struct sm_db *db, uint16_t lid, uint8_t 
 }
 
 /*
- * Set the members for traps 257 to 259: the wrong key and both ends of the packet; for trap 259
- * also the port of the switch
+ * Set the members for traps 257 to 259: the wrong key, and the source and the destination of the
+ * packet; for trap 259 also the port of the switch
  */
 static void set_violation(json_t *row, const struct inst_sm *m, const struct mad_notice *n)
 {

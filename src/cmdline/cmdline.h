@@ -147,7 +147,7 @@ int cli_call_fd(const char *cmd, json_t *args, int fd, void (*row)(void *ctx, js
  * some. Line ends are not escaped
  */
 void cli_print(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* cli_print_lines() - Print a text of several lines on standard output, each behind @indent blanks, as cli_print() */
+/* cli_print_lines() - Print each line of a text behind @indent blanks, escaped as by cli_print() */
 void cli_print_lines(int indent, const char *text);
 /*
  * cli_flush() - Flush standard output. Return: @status; if output was lost, an exit status that is
@@ -169,7 +169,7 @@ struct cli_show {
 	const char *cmd; /* command of the protocol */
 	const struct cli_key *keys;
 	const struct cli_col *cols;
-	const char *const *title; /* keys in the first line of a block of -d, NULL-terminated */
+	const char *const *title; /* keys in the first line of a block, with -d; NULL-terminated */
 	const char *none; /* message if the answer is empty; NULL: none */
 };
 

@@ -92,7 +92,7 @@ static void offer_instances(const struct completion *c)
 /* Meaning of a word in capitals of a usage text, such as NODE */
 static const struct place {
 	const char *word;
-	const char *cmd, *key; /* command of the protocol, and member of its rows */
+	const char *cmd, *key; /* the candidates are the members .key in the answer to .cmd */
 	/*
 	 * if not NULL: the only candidate, which makes the shell complete the word itself
 	 * (COMPLETE_FILES ...)

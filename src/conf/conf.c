@@ -82,7 +82,7 @@ int conf_fail_nomem(struct conf_parser *p)
 }
 
 /*
- * Return the path of the file @name. A relative @name begins at the folder of the configuration.
+ * Return the path of the file @name. A relative @name is relative to the configuration's folder.
  * "-" and absolute paths are returned unchanged.
  */
 static char *resolve_path(const struct conf_parser *p, const char *name)

@@ -209,7 +209,7 @@ static inline const char *conf_netns(const struct conf_iface *f)
 
 /* A key of a section and its value, as they are in the file. Settings of the command line are not stored here. */
 struct conf_setting {
-	unsigned int section; /* line of the section's beginning, as in the section's struct */
+	unsigned int section; /* line in which the section begins: .line of the section's struct */
 	unsigned int line;
 	char *key, *value;
 };

@@ -38,7 +38,7 @@ enum conf_type {
 	CONF_OWN, /* the function .set parses and stores the value */
 	CONF_NUMBER, /* a number from .min to .max, stored in an unsigned member of .size octets */
 	CONF_WORD, /* the member is unsigned and has .size octets; it gets the index of the value in .words */
-	/* a path, stored in a char *; a relative path begins at the folder of the configuration */
+	/* a path, stored in a char *; a relative path is relative to the configuration's folder */
 	CONF_PATH,
 };
 
@@ -125,7 +125,7 @@ void *conf_grow(void *v, size_t n, size_t size);
 /* conf_parse_u64() - Parse a number of 64 bits, as 1 or 0x1 */
 bool conf_parse_u64(uint64_t *ret, const char *v);
 /*
- * conf_set_service_id() - Set *@dst to the ServiceID @value, which is not 0. Return: 0, or the result of conf_fail()
+ * conf_set_service_id() - Store ServiceID @value; refuse 0. Return: 0, or the result of conf_fail()
  */
 int conf_set_service_id(struct conf_parser *p, uint64_t *dst, const char *value);
 

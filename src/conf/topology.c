@@ -8,7 +8,7 @@
 
 #include "os/file.h"
 
-/* Reads the file that an `include` line names. A relative path begins at the folder of the topology file. */
+/* Reads the file of an `include` line. A relative path begins in the topology file's folder. */
 static int read_include(void *ctx, const char *file, char **ret_text, size_t *ret_len)
 {
 	const char *from = *(const char **)ctx, *slash = strrchr(from, '/');

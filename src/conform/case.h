@@ -66,8 +66,8 @@ struct conform_profile {
 	/* clauses of the profile's own document that have no case; may be NULL */
 	const struct conform_reason *unseen;
 	/*
-	 * called before the DUT is attached, to add groups or settings that the profile needs to
-	 * the subnet; may be NULL
+	 * called before the DUT is attached; adds to the subnet the groups or settings that the
+	 * profile needs; may be NULL
 	 */
 	void (*prepare)(struct world *w);
 };
@@ -76,7 +76,7 @@ struct conform_profile {
 struct run {
 	struct world *w;
 	struct conform_result *res;
-	uint64_t since; /* number in the log of the first packet that expect() considers */
+	uint64_t since; /* log number of the first packet that expect() considers */
 	bool hooked; /* true after the case has made the user's hook program do a step */
 	ns_t hooked_at; /* time at which this step was begun */
 	/*
