@@ -14,8 +14,8 @@ static int setup(void **state)
 }
 
 /*
- * Report to the code under test a wait of @d that ended with @frames frames, of which @answers were
- * answers.
+ * Tell the code under test that a wait of @d has ended with @frames frames. The first @answers of
+ * them were answers.
  */
 static void waited(ns_t d, unsigned int frames, unsigned int answers)
 {

@@ -63,10 +63,7 @@ static const char *seen(void)
 	size_t len = 0;
 	ssize_t n;
 
-	/*
-	 * Octets that were written to a pseudo-terminal sometimes reach its other end a moment
-	 * later.
-	 */
+	/* Octets sometimes need a moment from one end of a pseudo-terminal to the other. */
 	while (len < sizeof(buf) - 1 && poll(&p, 1, 100) > 0) {
 		n = read(reader, buf + len, sizeof(buf) - 1 - len);
 		if (n <= 0)

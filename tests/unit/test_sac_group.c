@@ -281,7 +281,7 @@ static void test_a_refused_bit_waits_while_the_other_is_granted(void **state)
 	sac_rig_run(&r, NS_MSEC(500));
 	assert_int_equal(non.granted, 1);
 	assert_int_equal(full.failed, 1);
-	/* One join each for FullMember, for both bits, again for FullMember, and for NonMember. */
+	/* The joins are for FullMember, both bits together, FullMember again, and NonMember. */
 	assert_int_equal(r.sa.joins, 4);
 	sac_rig_run(&r, NS_SEC(1));
 	assert_int_equal(full.failed, 2);

@@ -3,7 +3,7 @@
 
 #include "wire/mgid.h"
 
-/* Tests joins and leaves of a group while a Delete of the membership in this group is open. */
+/* Tests a join of a group before the SA has answered the Delete of the earlier membership. */
 
 struct user {
 	struct sac_group_ref ref;

@@ -250,8 +250,8 @@ static void test_two_registrations_of_one_service_are_refused(void **state)
 }
 
 /*
- * The SA is silent until the client has repeated its Delete as often as it repeats one request. The
- * client must then send a new Delete.
+ * A Delete and all its SAC_RETRIES repetitions get lost. The client must then send a new Delete.
+ * The first MAD of the new Delete gets lost, too.
  */
 static void test_a_withdrawal_is_repeated(void **state)
 {
@@ -352,7 +352,7 @@ static void test_records_that_are_no_answer_are_passed_over(void **state)
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	sac_reregister(r.sac, r.net.now);
 	assert_int_equal(status, -ENETDOWN);
-	/* When the SA client is destroyed, an open query is dropped without a call of its user. */
+	/* If the SA client is destroyed, it must drop an open query without a call of q.done(). */
 	assert_int_equal(sac_service_ask(r.sac, &q, r.net.now), 0);
 	answers = 0;
 	sidr_rig_fini(&r);

@@ -59,7 +59,7 @@ static void test_tables_that_somebody_changed_are_written_again(void **state)
 	memcpy(lft, r.s2->lft, sizeof(lft));
 	r.h->port[1].pkeys[0] = 0;
 	r.h->port[1].pkeys[1] = 0x8001; /* P_Key of a partition of which the port is no member */
-	r.s2->port[2].pkeys[0] = 0; /* P_Key with which the switch filters for this port */
+	r.s2->port[2].pkeys[0] = 0; /* the P_Key that this port of the switch lets pass */
 	/* With VL 15 in an SLtoVL entry, the port discards the packets that it should send. */
 	r.h->port[1].sltovl[0] = 15;
 	r.s2->sltovl[1 * 9 + 2][0] = 15;
@@ -141,7 +141,7 @@ static void test_multicast_tables_that_somebody_changed_are_written_again(void *
 	s->mft[i][0] = 0x3ffffe; /* packets to an MLID without a group go to all ports */
 	net_run(&r.net, r.net.now + ROUND);
 	assert_memory_equal(s->mft, before, sizeof(before));
-	/* Both MLIDs are in one block, so there are two more repairs, one for each position. */
+	/* Both MLIDs are in one block. It was wrong at both positions, so it got two repairs. */
 	assert_int_equal(status(&r).repairs, 3);
 
 	/*

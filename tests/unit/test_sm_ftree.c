@@ -213,7 +213,7 @@ static void mark(uint16_t *link)
 	*link |= SEEN;
 }
 
-/* Returns, for each link that leaves a switch, the number of hosts for which it carries packets. */
+/* Returns, for each link that leaves a switch, the number of hosts to which it carries packets. */
 static uint16_t *loads(const struct tree *t, unsigned int nth)
 {
 	uint16_t *links = calloc(SWITCHES * 256ul, sizeof(*links));

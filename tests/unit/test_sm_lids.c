@@ -113,8 +113,8 @@ static void test_I16_set_lid(void **state)
 	net_assert_connected(&net);
 
 	/*
-	 * The LID of an absent port stays reserved for this port. But the LID that the other port
-	 * had before its change is free again.
+	 * While h1 is absent, its LID 0x123 must stay reserved for it. But the LID that h1 had
+	 * before sm_set_lid() must be free.
 	 */
 	net_cut(h1->node, 1, true);
 	net_run(&net, net.now + NS_SEC(3));

@@ -372,8 +372,8 @@ static void test_two_masters(void **state)
 	(void)state;
 	rig_healthy(read_all(with_managers(SMP_SM_STANDBY)));
 	/*
-	 * There are two masters. All ports have the LID of one of them, so the only finding must be
-	 * that there are two.
+	 * There are two masters. All ports name the same one as their SM, so the only finding must
+	 * be that there are two.
 	 */
 	rig_finds(read_all(with_managers(SMP_SM_MASTER)), CHK_TWO_MASTERS,
 		  "is a master subnet manager (priority 3), and so is");

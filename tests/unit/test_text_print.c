@@ -247,7 +247,7 @@ static void test_V10_V12_V20_ipv6_without_a_header(void **state)
 
 /*
  * In profile encaparp00, Reserved16 comes before the EtherType. An IBARP packet has the EtherType
- * of IPv4, or from a lenient sender that of ARP.
+ * of IPv4. With the EtherType of ARP, it must be printed in the same way.
  */
 static void test_P2_P20_ibarp_in_words(void **state)
 {

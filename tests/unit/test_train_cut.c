@@ -721,7 +721,7 @@ static void test_no_memory_for_seals(void **state)
 	f.payload = 100;
 	u = make_super(pool, &r, &f);
 	assert_int_equal(train_make(u, 0, f.mtu), 0);
-	assert_int_equal(train_take_seals(u), -ENOMEM); /* the pool has one small buffer */
+	assert_int_equal(train_take_seals(u), -ENOMEM); /* t uses the pool's only small buffer */
 	pkt_free(t);
 	assert_int_equal(train_take_seals(u), 0);
 	train_unseal(u);

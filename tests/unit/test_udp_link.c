@@ -213,7 +213,7 @@ static void test_down_exactly_3_s_after_the_last_was_heard(void **state)
 	until(&r, T0 + NS_SEC(7) - 1);
 	assert_true(r.up);
 	/*
-	 * A packet that arrives one nanosecond before the time-out must extend the time as a
+	 * A packet that arrives one nanosecond before the time-out must restart the time-out, as a
 	 * keepalive does.
 	 */
 	assert_int_equal(udp_link_rx(&r.l, &peer, b, len, r.now), UDP_DROP_NONE);

@@ -262,9 +262,7 @@ static void test_requests_under_way_are_limited(void **state)
 		m.id = asker;
 		free(msg);
 	}
-	/*
-	 * Open requests are now three of file a and two of file c, and the limit per port is five.
-	 */
+	/* File a now has three open requests, and file c has two. The limit per port is five. */
 	assert_int_equal(umad_rig_stats(a).sent, 3);
 	assert_int_equal(umad_rig_stats(a).drops[UMAD_DROP_BUSY], 1);
 	assert_int_equal(umad_rig_stats(c).sent, 2);
@@ -395,7 +393,7 @@ static void test_queue_with_a_mad_above_its_limit_takes_no_other(void **state)
 	start(&lim, 1);
 	umad_rig_agent(&rig, a, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
 	umad_rig_agent(&rig, b, MAD_CLASS_SA, 2, 1, MAD_METHOD_REPORT);
-	/* The queue is empty, so this MAD is accepted, although it is longer than both limits. */
+	/* B's queue is empty, so it takes a MAD above .max_queue_octets and .max_all_octets. */
 	send_to(b, 2, 1, 3900);
 	send_to(b, 2, 2, MAD_LEN);
 	send_to(a, 1, 3, MAD_LEN); /* the queues together are above their limit, too */

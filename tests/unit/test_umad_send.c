@@ -313,7 +313,7 @@ static void test_smps_directed_and_lid_routed(void **state)
 	assert_string_equal(asked_desc(&m), "node B");
 	assert_int_equal(be16_at(got.lid), 0xffff);
 	umad_rig_mad(mad, MAD_CLASS_SM_LID, 1, MAD_METHOD_GET, SMP_ATTR_NODE_DESC, TID);
-	be16_put(m.lid, 2); /* an agent may send any class of its QP */
+	be16_put(m.lid, 2); /* an agent may send every class of its QP, not only its own */
 	assert_string_equal(asked_desc(&m), "node B");
 	assert_int_equal(be16_at(got.lid), 2);
 	be16_put(m.lid, 1);

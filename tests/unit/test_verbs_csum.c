@@ -103,7 +103,7 @@ static void post(uint8_t proto, enum frame_csum csum)
 	verbs_rig_run(&t.env);
 }
 
-/* Receive one packet. Its checksum must be right or wrong, and the port must mark it as @csum. */
+/* Receive one packet. Check whether its checksum is right (@right) and how it is marked (@csum). */
 static void expect(bool right, enum frame_csum csum)
 {
 	uint8_t b[LEN];

@@ -171,7 +171,7 @@ static void test_cpio_octets(void **state)
 
 static void test_frames_to_the_guest(void **state)
 {
-	/* The checksum in the header is the RFC 1071 sum over these octets, computed by hand. */
+	/* The checksum of the IPv4 header (RFC 1071) was computed by hand. */
 	static const uint8_t
 		want[VM_NET_HDR_LEN] = {
 			0x02, 0x75, 0x69, 0x70, 0x00, 0x02, 0x02, 0x75,

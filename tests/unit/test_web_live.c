@@ -151,7 +151,7 @@ static void run_until(struct rig *r, ns_t end)
 			r->now = ns_max(r->now, end);
 			return;
 		}
-		/* otherwise this loop would ask the web server for the same time for ever */
+		/* otherwise the time of the test would never advance */
 		assert_true(due > r->now);
 		r->now = due;
 	}
@@ -257,7 +257,7 @@ static void test_rates_are_octets_a_second(void **state)
 	from = r->l.ring.next;
 	r->data += 125000000 / 4;
 	run_until(r, r->now + NS_SEC(1) + NS_MSEC(1));
-	/* End A of the cable is Switch1/2, and end B is Hca1. So only end B may have a rate. */
+	/* Only the counter of Hca1 (end B) has grown. So Switch1/2 (end A) must have no rate. */
 	assert_non_null(strstr(events_since(r, from), "\"links\":[[1,\"up\",0,12"));
 	assert_in_range(r->l.model.link[1].told.rate[1], 124000000, 126000000);
 	from = r->l.ring.next;

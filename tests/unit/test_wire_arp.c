@@ -74,7 +74,7 @@ static void test_arp_truncated(void **state)
 	assert_memory_equal(&a, &was, sizeof(a));
 }
 
-/* A message must be refused if its first six octets (types and lengths) have any other value. */
+/* A message must be refused if one of its first six octets (types and lengths) is wrong. */
 static void test_R56_arp_refuses_other_types_and_lengths(void **state)
 {
 	uint8_t in[600] = { 0 };

@@ -193,7 +193,7 @@ static ib_gid from_3333(const char *s)
 
 /*
  * draft-kashyap-ipoib-ipv6-over-ib-00 maps FFxy::<112 bits> to FF1y:3333::<96 bits>: the same scope
- * y, flag T, and 0x3333 in octets 3 and 4.
+ * y, flag T, and 0x3333 in .raw[2] and .raw[3].
  */
 static void test_V4_V5_V6_map_of_the_ipv6_draft(void **state)
 {
@@ -262,7 +262,7 @@ static void test_M7_M8_M9_M10_map_of_the_ipv4_draft(void **state)
 	assert_gid(v4mc(0xefffffff, 0, 5), "ff15::239.255.255.255");
 }
 
-/* FF1E::IP_subnet_number:<IPv4 address> (§3.3.1): the subnet number is in octets 10 and 11 */
+/* FF1E::IP_subnet_number:<IPv4 address> (§3.3.1): the number is in .raw[10] and .raw[11] */
 static void test_M6_M11_subnet_number_is_in_the_map(void **state)
 {
 	uint8_t group[4] = { 225, 1, 1, 1 };

@@ -22,7 +22,7 @@ struct fake {
 	 * number. The call that decrements it to 0 fails with ENOMEM. 0 at the start: no call fails
 	 */
 	unsigned int fail_in;
-	unsigned int made; /* number of calls that have made an object or changed such a state */
+	unsigned int made; /* number of calls that .fail_in can make fail, failed ones included */
 	int objects; /* number of objects that exist; 0 at the end of a test */
 	unsigned int
 		/*
@@ -37,7 +37,7 @@ struct fake {
 	 * is "mlx4_core".
 	 */
 	bool csum;
-	const char *driver; /* driver of the devices; NULL: sysfs has no such link */
+	const char *driver; /* name of the devices' driver; NULL: sysfs has no link to a driver */
 	bool hold; /* true: fake_work() leaves the sends in the send queues */
 	/*
 	 * If not NULL: the packets that wait in this environment are delivered just before the next

@@ -94,7 +94,7 @@ int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 bool fake_qps_send(struct fake_dev *d);
 bool fake_qps_receive(struct fake_dev *d);
 
-/* fake_csum_make() - Write the TCP or UDP checksum of an IPv4 packet behind its encapsulation */
+/* fake_csum_make() - Write the TCP or UDP checksum into an IPv4 packet with encapsulation */
 void fake_csum_make(uint8_t *pkt, size_t len);
 /* fake_csum_right() - Tell whether the checksums of the IPv4 header and of TCP or UDP are right */
 bool fake_csum_right(const uint8_t *pkt, size_t len);
