@@ -13,13 +13,13 @@
 struct topo_stats {
 	uint32_t switches, cas, links;
 	/*
-	 * number of ports that need a LID: port 0 of each switch, and each port of a CA that has a
-	 * cable
+	 * number of ports that need a LID: port 0 of each switch, and each CA port with a cable
 	 */
 	uint32_t ends;
 	uint32_t lids; /* number of the ports in .ends whose LID is given */
 	uint16_t top_lid;
-	uint32_t notes[TOPO_NOTE_MAX]; /* remarks of topo_stats_get(); TOPO_NOTE_LEFT_OUT stays 0 */
+	/* number of remarks of topo_stats_get() by kind; .notes[TOPO_NOTE_LEFT_OUT] stays 0 */
+	uint32_t notes[TOPO_NOTE_MAX];
 	unsigned int nrates;
 	struct {
 		char name[16]; /* "4xHDR" */

@@ -101,7 +101,7 @@ enum topo_note {
 	TOPO_NOTE_MAX,
 };
 
-/* Receiver of remarks, each of which is a line like that of topo_err. */
+/* Receiver of remarks. @text is one line without a newline, like topo_err.text. */
 struct topo_sink {
 	void (*note)(void *ctx, enum topo_note kind, const char *text);
 	void *ctx;

@@ -155,8 +155,8 @@ static bool mad_shown(const struct trace_match *m, const uint8_t *p, size_t len)
 	if (h.attr_id == SA_ATTR_PATH_RECORD)
 		return m->what != TRACE_JOIN;
 	/*
-	 * Requests about groups are also shown if the trace is about IPv6, because Neighbour
-	 * Discovery sends to the multicast group of the solicited node.
+	 * A trace of IPv6 shows MADs about groups also if the other end is no group, because
+	 * Neighbour Discovery sends to the multicast group of the solicited node.
 	 */
 	return h.attr_id == SA_ATTR_MCMEMBER_RECORD && (m->family == 6 || m->group);
 }

@@ -112,8 +112,8 @@ static inline bool train_is_sealed(const struct pkt *p)
 }
 
 /*
- * train_share_seals() - Let @f, which has the packets that were taken off the head of @t, refer to
- * the buffer with the seals of @t
+ * train_share_seals() - Let @f refer to the buffer with the seals of @t. @f has the packets that
+ * were taken off the head of @t
  */
 void train_share_seals(struct pkt *f, const struct pkt *t);
 /*

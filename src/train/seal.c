@@ -100,7 +100,7 @@ static enum crc_verdict check_each(const struct pkt *t, check_fn *fn)
 	return v;
 }
 
-/* Add the current packet of the walk and those after it to a sum of @n packets. */
+/* Add packets of the walk to @s, from the current packet on, until @s is the sum of @n packets. */
 static void add_packets(struct crc_sum *s, struct train_walk *w, unsigned int n)
 {
 	crc_sum_add(s, &w->pkt);

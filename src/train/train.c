@@ -23,8 +23,8 @@ static int check_l3(const struct pkt *p, const uint8_t *ip)
 }
 
 /*
- * Moves the IP and L4 headers into hdr[]. Return: octets of the L4 header; 0: the header
- * contradicts the GSO type, or is too long
+ * Moves the IP and L4 headers into hdr[]. Return: length of the L4 header; 0: the headers
+ * contradict the GSO type, or are too long
  */
 static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4)
 {
@@ -248,7 +248,7 @@ static void make_csum(struct pkt *p)
 }
 
 /*
- * Makes an ordinary packet of a train that has only one packet, by writing its lengths and
+ * Turns a train that has only one packet into an ordinary packet: writes the packet's lengths and
  * checksums.
  */
 static void become_packet(struct pkt *p)

@@ -31,8 +31,8 @@
 #include "wire/ib_hdr.h"
 
 /*
- * Octets of hdr[] that the headers of a train may have; the rest is for the headers LRH to DETH,
- * which the HCA puts before them
+ * Number of octets of hdr[] that the headers of a train may occupy. The rest of hdr[] is for the
+ * headers LRH to DETH, which the HCA puts before the train's headers.
  */
 #define TRAIN_HDR_MAX (PKT_HDR_MAX - IB_UD_HDR_MAX)
 
@@ -133,7 +133,7 @@ struct train_hdrs {
 	bool ipv4, tcp;
 };
 
-/* A walk over the packets of a train, one after the other, which does not change the train */
+/* A walk, which visits the packets of a train one after the other and does not change the train */
 struct train_walk {
 	/*
 	 * the current packet of the walk: it has hdr[] and tail of its own, refers to the payload
@@ -143,7 +143,7 @@ struct train_walk {
 	struct train_hdrs hdrs; /* in the headers of .pkt, as is .psn */
 	uint8_t *psn;
 	const struct pkt *train;
-	unsigned int k; /* number of packets of the train up to the current one */
+	unsigned int k; /* number of packets that the walk has visited, including .pkt */
 	unsigned int slice; /* slice of the train in which the payload of the next packet begins */
 	uint32_t used; /* octets of this slice that come before this payload */
 	/* TCP flags of the headers of the train; only the last packet gets FIN and PSH */

@@ -3,7 +3,7 @@
 
 #include "train/priv.h"
 
-/* A walk over the packets of a train, which needs no descriptor for each packet */
+/* Walks over the packets of a train without a descriptor for each packet */
 
 void train_walk_begin(struct train_walk *w, const struct pkt *t)
 {

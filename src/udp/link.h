@@ -92,8 +92,8 @@ struct udp_link {
 	bool learn; /* true if no peer is configured, so that the link learns the peer's address */
 	struct ip_endpoint peer;
 	/*
-	 * .silent_since: start of the last silence; .heard: time of the last valid datagram;
-	 * .changed: time at which the present state was entered
+	 * .silent_since: start of this side's last silence; .heard: time of the last valid
+	 * datagram; .changed: time at which the present state was entered
 	 */
 	ns_t silent_since, heard, changed;
 	/* timer for the end of SILENT, and for the end of UP when nothing is received */

@@ -34,8 +34,8 @@ unsigned int udp_queue_add(struct udp_queue *q, struct pkt *p);
 unsigned int udp_queue_take(struct udp_queue *q, struct pkt **v, unsigned int max);
 
 /*
- * udp_queue_return() - Free the first @done of the @n packets that udp_queue_take() returned, and
- * put the others back at the head of the queue
+ * udp_queue_return() - Free the first @done packets of the @n descriptors that udp_queue_take()
+ * returned, and put the other packets back at the head of the queue
  */
 void udp_queue_return(struct udp_queue *q, struct pkt **v, unsigned int n, unsigned int done);
 

@@ -35,8 +35,8 @@ static bool word_is(const struct word *w, const char *s)
 }
 
 /*
- * Return the '@' in a variable component of a row, such as "@ca" or "umad@"; NULL: the component is
- * literal
+ * Return a pointer to the '@' in the component @w of a row's path, such as "@ca" or "umad@"; NULL:
+ * @w is literal
  */
 static const char *varies(const struct word *w)
 {

@@ -54,7 +54,8 @@ struct umad_agent {
 	uint8_t qp;
 	/* true if the daemon handles RMPP for this agent, false if the program does it */
 	bool rmpp;
-	bool rmpp_only; /* true if the agent may send only classes that have RMPP, as in ib_mad */
+	/* true if the agent may send only MADs of classes that have RMPP, as in ib_mad */
+	bool rmpp_only;
 };
 
 /* A MAD that waits in the queue of a connection until the program reads it */

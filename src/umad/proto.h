@@ -74,7 +74,7 @@ struct umad_hello {
 	uint32_t version;
 	uint32_t kind; /* enum umad_kind */
 	/*
-	 * the N of umadN or issmN, where ports are numbered through all CAs; unused for kind ATTR
+	 * the N of umadN or issmN, which counts the ports of all CAs; unused for kind ATTR
 	 */
 	uint32_t dev;
 	char host[UMAD_NAME_MAX]; /* zero-terminated, may be "" */

@@ -75,13 +75,13 @@ struct umad_limits {
 	 * any length is taken
 	 */
 	size_t max_all_octets;
-	/* largest number of requests and RMPP replies of a connection that are open at a time */
+	/* largest number of open requests and RMPP replies of a connection */
 	unsigned int max_open;
 	/* number of requests that each connection may have open even if port_max_open is reached */
 	unsigned int min_open;
 	/* largest number of octets of the RMPP messages that a connection is sending at a time */
 	size_t max_open_octets;
-	/* largest number of requests and RMPP replies of all connections to a port that are open at a time */
+	/* largest number of open requests and RMPP replies of all connections to a port together */
 	unsigned int port_max_open;
 	/* largest number of octets of the RMPP messages that all connections to a port are sending at a time */
 	size_t port_max_open_octets;

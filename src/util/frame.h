@@ -26,7 +26,7 @@ enum frame_csum {
 };
 
 struct frame_info {
-	/* id of the station behind the TAP that sent the frame; 0 for the host itself */
+	/* id of the frame's sender, which is a station behind the TAP; 0: the host itself */
 	uint32_t station;
 	/* FRAME_CSUM_PARTIAL: octets from the IP header to the TCP or UDP header */
 	uint16_t csum_start;

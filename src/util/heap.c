@@ -46,7 +46,7 @@ void heap_expect(size_t octets)
 		return;
 	heap_extend(octets < EXPECT_MAX ? octets : EXPECT_MAX);
 	end = sbrk(0);
-	/* round the start up, and the end down, to the border of a huge page */
+	/* round the start up, and the end down, to a boundary of a huge page */
 	start += -(uintptr_t)start % HUGE_PAGE;
 	end -= (uintptr_t)end % HUGE_PAGE;
 	if (start < end)

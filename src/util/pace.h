@@ -28,8 +28,8 @@ struct pace_lines {
 };
 
 /*
- * pace_take() - Use the allowance once. The allowance has @burst uses and regains one use in each
- * @every. Return: false if the allowance is used up
+ * pace_take() - Use the allowance once. The allowance has at most @burst uses, and regains one use
+ * per interval @every. Return: false if the allowance is used up
  */
 bool pace_take(struct pace *p, unsigned int burst, ns_t every, ns_t now);
 

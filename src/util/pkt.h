@@ -142,8 +142,8 @@ static inline struct pkt_buf *pkt_buf_get(struct pkt_buf *b)
 }
 
 /*
- * pkt_clone() - Make a packet with a copy of headers, tail and private octets, which shares the
- * payload of @p. Return: NULL if the pool is exhausted
+ * pkt_clone() - Make a packet that shares the payload of @p, and has a copy of the headers, the
+ * tail and the private octets. Return: NULL if the pool is exhausted
  */
 struct pkt *pkt_clone(const struct pkt *p);
 
@@ -185,8 +185,8 @@ static inline bool pkt_is_train(const struct pkt *p)
 }
 
 /*
- * pkt_octets() - Return the octets of all packets of the descriptor, without tails; each packet of a train has the
- * headers in hdr[]
+ * pkt_octets() - Return the number of octets of all packets of the descriptor, without tails. In a
+ * train, the headers in hdr[] count for each packet
  */
 static inline uint32_t pkt_octets(const struct pkt *p)
 {

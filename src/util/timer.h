@@ -31,7 +31,7 @@ struct timers {
 	struct timer **heap; /* heap[1..n] */
 	size_t n, cap;
 	uint64_t seq; /* value that .seq of the next armed timer gets */
-	ns_t now; /* time of the last timers_run(), before which no deadline lies */
+	ns_t now; /* time of the last timers_run(); timer_arm() moves an earlier deadline to .now */
 };
 
 void timers_init(struct timers *ts);

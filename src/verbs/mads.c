@@ -19,7 +19,7 @@
  * from the entry with this index.
  */
 
-#define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel passes on the response to one MAD */
+#define KERNEL_TIMEOUT_MS 10000 /* time for which the kernel waits for the response to a MAD */
 #define MADS_AT_ONCE 64 /* largest number of MADs that one ca_dispatch() reads */
 
 /* A MAD with the layout that read() and write() of a umad device use */
@@ -200,7 +200,7 @@ void verbs_mads_recv(struct verbs_port *p, ns_t now)
 		}
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n >= 0 && (size_t)n >= sizeof(u.h)) /* a request that had no response */
+		if (n >= 0 && (size_t)n >= sizeof(u.h)) /* a request came back unanswered */
 			continue;
 		verbs_unwatch(p, p->mads.fd);
 		close(p->mads.fd);

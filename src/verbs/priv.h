@@ -32,7 +32,7 @@
 
 #define VERBS_GRH 40 /* octets before the payload in a receive buffer: the GRH, if there was one */
 #define VERBS_SLOT \
-	4160 /* octets of a slot of the arena: GRH, the largest payload, rounded up to a cache line */
+	4160 /* octets of an arena slot: GRH and largest payload, rounded up to a cache line */
 #define VERBS_BATCH 32 /* largest number of completions that one call polls */
 /*
  * Largest number of work requests in one list. The first ABI of ipathverbs has an array for ten in
@@ -263,7 +263,7 @@ int verbs_ah_create(struct ca *ca, const struct ca_ah_attr *attr, struct ca_ah *
 void verbs_ah_destroy(struct ca_ah *ah);
 /* verbs_ah_put() - Give back one reference */
 void verbs_ah_put(struct verbs_ah *ah);
-/* verbs_ah_make() - Make a handle on the port's present device, unless it is made. Return: 0 or -errno */
+/* verbs_ah_make() - Make @ah->h on the port's present device if it is NULL. Return: 0 or -errno */
 int verbs_ah_make(struct verbs_ah *ah);
 /* verbs_ahs_unmake() - Destroy the handles at the adapter, but keep their attributes */
 void verbs_ahs_unmake(struct verbs_port *p);

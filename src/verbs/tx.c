@@ -155,7 +155,7 @@ static unsigned int room(const struct verbs_qp *q)
 }
 
 /*
- * Return the counter of the reason for which the packet is lost, as in the soft HCA; NULL: the packet can be posted
+ * Return the counter of the reason for which the packet must be dropped; NULL: it can be posted
  */
 static uint64_t *reason(const struct verbs_qp *q, const struct ca_send *s)
 {

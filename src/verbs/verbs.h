@@ -79,7 +79,7 @@ int verbs_open(const struct verbs_cfg *cfg, const struct ca_notify *notify, void
  */
 struct verbs_seen {
 	bool sent;
-	bool no_csum; /* .sent: the payload has a partial TCP or UDP checksum, and the adapter makes the whole one */
+	bool no_csum; /* the packet was sent with a partial checksum, which the adapter completes */
 	bool has_grh; /* the packet was received, and had a GRH */
 	const uint8_t *hdr; /* .hdr_len octets, at most VERBS_HDR_MAX */
 	unsigned int hdr_len;

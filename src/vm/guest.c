@@ -51,7 +51,7 @@ static int put_module(struct writer *w, const char *path)
 	return 0;
 }
 
-/* Adds those modules to the archive that were added to .m since the last call. */
+/* Adds to the archive the modules that .m has got since the last call. */
 static int put_modules(struct writer *w)
 {
 	int status = 0;

@@ -53,8 +53,7 @@ struct guest_cfg {
 	const char *hostname;
 	/* "uib0 listen=... peer=... guid=...", NULL-terminated: the lines of uib0, uib1 ... */
 	const char *const *hca;
-	const char *
-		root; /* folder of the host that is the root file system; NULL: the host's own root */
+	const char *root; /* host folder that becomes the guest's root file system; NULL: "/" */
 	/* absolute paths of the shares, NULL-terminated; their 9p tags are share0, share1 ... */
 	const char *const *share;
 	/* addresses of the interfaces, such as "0,10.4.0.100/16" for ib0; NULL-terminated */

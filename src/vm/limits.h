@@ -36,7 +36,7 @@ struct vm_limits {
  */
 long long vm_limits_ms(const struct vm_limits *l, bool hello, bool ready);
 
-/* vm_limits_allow_no_kvm() - Tell whether there is time for a boot without KVM after a boot with KVM that has taken VM_KVM_MS */
+/* vm_limits_allow_no_kvm() - Tell whether a boot without KVM has time after VM_KVM_MS with KVM */
 bool vm_limits_allow_no_kvm(const struct vm_limits *l);
 
 /* vm_limits_up_s() - Return the number of seconds within which ib0 must be up */

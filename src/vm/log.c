@@ -15,7 +15,7 @@ bool vm_log_printable(char c)
 	return c >= ' ' && c < 0x7f;
 }
 
-/* Prints a character of the guest's log, so that the guest cannot send control sequences to the user's terminal. */
+/* Prints an octet of the guest's log. Escapes keep the guest from controlling the terminal. */
 static void print_char(char c)
 {
 	if (vm_log_printable(c) || c == '\n' || c == '\t')

@@ -24,8 +24,8 @@ int unpack_find(const uint8_t *image, size_t len, size_t *ret_at, size_t *ret_le
 		enum unpack_format *ret_format);
 
 /*
- * unpack_has_pvh() - Tell whether @elf is an ELF file with the note PHYS32_ENTRY, which QEMU can
- * boot
+ * unpack_has_pvh() - Tell whether @elf is an ELF file that QEMU can boot because it has the note
+ * PHYS32_ENTRY
  */
 bool unpack_has_pvh(const uint8_t *elf, size_t len);
 

@@ -47,7 +47,7 @@ void web_ask_close(struct web_ask *a);
  * called
  */
 int web_ask(struct web_ask *a, const char *cmd, json_t *args, web_ask_fn *fn, void *ctx);
-/* web_ask_quiet() - Tell whether no question waits in the queue or for an answer */
+/* web_ask_quiet() - Tell whether the queue is empty and no question is under way */
 bool web_ask_quiet(const struct web_ask *a);
 
 /*

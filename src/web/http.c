@@ -297,7 +297,7 @@ static void cut(struct stream *s)
 	go_on(s);
 }
 
-/* Tell whether the client has closed its connection, which the library does not notice while the stream waits */
+/* Tell whether the client has left. The library does not notice this while the stream waits. */
 static bool has_left(const struct stream *s)
 {
 	char octet;
@@ -307,7 +307,7 @@ static bool has_left(const struct stream *s)
 
 /*
  * Resume the suspended streams for which there are events now, and close the streams whose clients
- * do not read.
+ * have left or do not read.
  */
 static void look_at_streams(struct web_http *h, ns_t now)
 {
