@@ -52,7 +52,8 @@ CRC_INLINE void crc_back(uint8_t *lines, uint32_t n, const struct pkt *p, uint16
 {
 	uint8_t *to = lines + n;
 
-	memcpy(lines, p->slice[0].data + p->slice[0].len - n, CRC_LINE);
+	if (n) /* the whole line is in the buffer; a line behind the payload need not be */
+		memcpy(lines, p->slice[0].data + p->slice[0].len - n, CRC_LINE);
 	memcpy(to, p->tail, PKT_TAIL_MAX);
 	to += p->tail_len;
 	memset(to, 0, CRC_LINE);

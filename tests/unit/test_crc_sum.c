@@ -2,6 +2,7 @@
 #include "crc/sum.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "crc/crc.h"
@@ -321,6 +322,38 @@ static void test_as_many_packets_of_the_largest_size_as_fit(void **state)
 	pkt_pool_destroy(g.pool);
 }
 
+/*
+ * The payloads end at the end of a buffer, and the next page is protected. So the test crashes if
+ * octets behind the buffer are read
+ */
+static void test_payload_at_the_end_of_its_buffer(void **state)
+{
+	struct pkt_pool *pool = pkt_pool_create(CRC_GROUP, 2);
+	struct pkt_buf *b = pkt_buf_alloc(pool), *next = pkt_buf_alloc(pool);
+	struct crc_sum s;
+
+	assert_true(b && next && next->data == b->data + PKT_BUF_SIZE);
+	assert_int_equal(mprotect(next->data, PKT_BUF_ALIGN, PROT_NONE), 0);
+	memset(b->data, 0x5a, PKT_BUF_SIZE);
+	for (uint32_t len = CRC_SUM_LINES; len < CRC_SUM_LINES + CRC_LINE; len++) {
+		struct ib_ud_hdr h = { .bth.opcode = IB_OP_UD_SEND_ONLY };
+		struct pkt *p = pkt_alloc(pool);
+
+		ib_ud_hdr_encode(pkt_push(p, ib_ud_hdr_len(false)), &h, len);
+		pkt_add_slice(p, b, b->data + PKT_BUF_SIZE - len, len);
+		crc_pkt_seal(p);
+		assert_true(crc_sum_begin(&s, CRC_SUM_ICRC | CRC_SUM_VCRC, p));
+		for (unsigned int i = 0; i < CRC_GROUP; i++)
+			crc_sum_add(&s, p);
+		assert_true(crc_sum_right(&s));
+		pkt_free(p);
+	}
+	mprotect(next->data, PKT_BUF_ALIGN, PROT_READ | PROT_WRITE);
+	pkt_buf_put(next);
+	pkt_buf_put(b);
+	pkt_pool_destroy(pool);
+}
+
 static void test_shapes_that_are_verified_one_by_one(void **state)
 {
 	struct group g = { .pool = pkt_pool_create(2, 2) };
@@ -360,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_equal_damage_in_two_packets_is_found),
 		cmocka_unit_test(test_no_equal_damage_in_two_packets_cancels),
 		cmocka_unit_test(test_as_many_packets_of_the_largest_size_as_fit),
+		cmocka_unit_test(test_payload_at_the_end_of_its_buffer),
 		cmocka_unit_test(test_shapes_that_are_verified_one_by_one),
 	};
 

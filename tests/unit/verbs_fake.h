@@ -18,8 +18,8 @@
 
 struct fake {
 	/*
-	 * Each call that makes an object or changes the state of a queue pair decrements this
-	 * number. The call that decrements it to 0 fails with ENOMEM. 0 at the start: no call fails
+	 * Each call that can fail decrements this number, for example each call that makes an
+	 * object. The call that decrements it to 0 fails with ENOMEM. 0 at the start: no call fails
 	 */
 	unsigned int fail_in;
 	unsigned int made; /* number of calls that .fail_in can make fail, failed ones included */
