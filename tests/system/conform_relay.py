@@ -232,7 +232,7 @@ def has_pkey(octets):
     return lambda p: p.data[p.bth + 2:p.bth + 4] == octets
 
 
-# --- the second partition of a DUT of hld2002, P_Key 0x8014
+# --- the second partition (P_Key 0x8014) of a DUT with the link profile hld2002
 
 PART, PART_QKEY, FIRST_QKEY = b"\x80\x14", bytes.fromhex("80c0f0b2"), bytes.fromhex("80c0f0a2")
 SEEN = {}                                   # values that the two directions of a mutant share

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests external ends of a fabric: how the fabric tells an end whether it should have carrier, and
- * packets that are in shared buffers.
+ * that packets that share a buffer pass without being copied.
  */
 #include "check.h"
 

@@ -68,7 +68,8 @@ static void test_ibsim_dialogue_of_libumad2sim(void **state)
 	ibsim_rig_run(r, 0);
 	assert_int_equal(r->nout, 1);
 	assert_memory_equal(r->out[0].raw, golden_got_node_info, 20); /* addresses and status */
-	assert_memory_equal(r->out[0].raw + 24, golden_got_node_info + 24, 8 + 24); /* MAD header */
+	assert_memory_equal(r->out[0].raw + 24, golden_got_node_info + 24,
+			    8 + 24); /* length, MAD header */
 
 	say(r, &from, golden_disconnect, a);
 	assert_memory_equal(a, golden_disconnected, sizeof(a));
