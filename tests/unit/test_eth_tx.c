@@ -186,8 +186,8 @@ static void test_R48_ip_goes_to_the_qpn_of_the_address(void **state)
 
 /*
  * Limited and directed broadcasts must be sent to the broadcast group. Only the kernel knows which
- * IP addresses are directed broadcasts. It sends packets to these addresses to the broadcast MAC,
- * so the interface must recognize broadcasts by this MAC.
+ * IP addresses are directed broadcasts. Its frames to these addresses have the broadcast MAC as
+ * their destination, so the interface must recognize broadcasts by this MAC.
  */
 static void test_R25_broadcasts(void **state)
 {
