@@ -163,7 +163,8 @@ static void number_parents(struct slots *x)
 }
 
 /*
- * Return how many links lead to the same parent as @edge, and from lower ports of switch @lower.
+ * Return how many links of switch @lower lead to the same parent as @edge, and have a lower port
+ * number at @lower than @edge.
  */
 static uint32_t parallel(const struct slots *x, uint32_t lower, uint32_t edge)
 {

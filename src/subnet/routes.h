@@ -3,8 +3,8 @@
 #define SUBNET_ROUTES_H
 
 /*
- * The input from which unicast routes are computed: the links between switches, and the switch of
- * each LID.
+ * The input from which unicast routes are computed: the links between switches, and for each LID
+ * the switch that has this LID, or to which the CA port with this LID is connected.
  */
 
 #include "subnet/db.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any text must be either accepted as a file with the tables of a fabric, or refused with a message
- * that names the line. The checks of accepted tables must end within their bounds.
+ * that names the line. The checks of accepted tables must succeed, and report at most
+ * CHK_FINDINGS_MAX findings.
  */
 #include <assert.h>
 #include <errno.h>
