@@ -84,7 +84,8 @@ static void larger(struct run *r)
 }
 
 static const struct conform_case cases[] = {
-	{ "R36", "the IP MTU changes when the MTU of the broadcast group becomes 4096", "RFC 4391 §7",
+	{ "R36", "the IP MTU changes when the MTU of the broadcast group becomes 4096",
+	  "RFC 4391 §7",
 	  "Larger and smaller MTUs MAY be supported; the link's is that of the broadcast group.",
 	  "R35 V16/mtu R24/again", larger, NULL },
 };
