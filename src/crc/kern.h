@@ -66,7 +66,7 @@ struct crc_fold {
 
 /* Constants that reduce a folded register to one of the two CRCs */
 struct crc_finish {
-	uint64_t first; /* x^127 mod R */
+	uint64_t first; /* x^127 mod R, where R, P and d are those of "Finishing" above */
 	uint64_t mu; /* x^127 div R */
 	uint64_t poly; /* (P - x^d) * x^(63-d) */
 };
@@ -74,7 +74,7 @@ struct crc_finish {
 struct crc_consts {
 	struct crc_fold by16, by32, by48, by64; /* constants to fold over 16, 32, ... octets */
 	struct crc_fold by96, by128, by192, by256;
-	struct crc_fold only_icrc; /* multiplies by e */
+	struct crc_fold only_icrc; /* constants to multiply by e, see "Two messages in one" above */
 	struct crc_finish vcrc, icrc;
 	/*
 	 * Control masks for pshufb. The 16 octets from [n] on move the first n octets of a register to its
@@ -111,7 +111,7 @@ struct crc_msg {
 	} part[4];
 };
 
-/* Raw registers after a message, not complemented */
+/* CRC registers after the last octet of a struct crc_msg, not complemented */
 struct crc_regs {
 	uint32_t icrc;
 	uint16_t vcrc;

@@ -101,7 +101,7 @@ static void difference(struct crc_sum_pkt *own, const uint8_t *hdr, bool grh)
 		zeros_of(own->to_icrc[1], hdr + CRC_GLOBAL_ROW, crc_global_bth_ones);
 }
 
-/* Add a packet that is not added in lines. */
+/* Add a packet for which in_lines() is false: its headers, its slices and its tail. */
 static void add_parts(struct crc_sum *s, const struct crc_sum_pkt *own, const struct pkt *p)
 {
 	uint8_t *to = s->octets + own->at;

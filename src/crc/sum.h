@@ -38,7 +38,7 @@
 #define CRC_LINE PKT_BUF_ALIGN
 #define CRC_SUM_STEP CRC_LINE /* largest distance in the sum from one packet to the next */
 #define CRC_SUM_LINES (2 * CRC_LINE) /* a shorter payload is not added in lines (crc/add.h) */
-#define CRC_GROUP 4 /* number of packets that are added together */
+#define CRC_GROUP 4 /* largest number of packets in crc_sum.group */
 
 enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
 
@@ -51,8 +51,8 @@ struct crc_addend {
 struct crc_sum {
 	unsigned int which; /* CRCs that are verified (enum crc_sum_which) */
 	unsigned int n; /* number of packets added so far */
-	uint32_t hdr_len; /* octets of each packet in hdr[] */
-	uint32_t len; /* octets of each packet from LRH to VCRC */
+	uint32_t hdr_len; /* number of octets that each packet has in its pkt.hdr[] */
+	uint32_t len; /* number of octets of each packet, from LRH to VCRC */
 	uint32_t used; /* octets of the sum that are initialized, a multiple of CRC_LINE */
 	bool grh;
 	struct crc_sum_pkt {

@@ -14,7 +14,7 @@
 /* Counters of the control socket, `stats show` layer "control" */
 struct ctl_stats {
 	uint64_t clients; /* number of connections that were served */
-	uint64_t requests; /* number of lines that were answered */
+	uint64_t requests; /* number of lines taken from clients as requests */
 	/* connections that were dropped because the client read nothing for CTL_STUCK */
 	uint64_t clients_stuck;
 	/*
@@ -33,7 +33,7 @@ struct ctl_stats {
 struct ctl_door {
 	struct ctl *ctl;
 	struct listener listen;
-	bool reads_only; /* only commands with CTL_READS are answered */
+	bool reads_only; /* all commands without CTL_READS are refused */
 	unsigned int nclients, clients_max;
 	char path[108];
 };

@@ -22,7 +22,7 @@ struct ctl_client;
 /* A request that is being answered. The struct is valid until ctl_end(), or until the client disconnects. */
 struct ctl_req {
 	struct inst *in;
-	const struct ctl *ctl; /* server that has .client */
+	const struct ctl *ctl; /* server to which .client is connected */
 	struct ctl_client *client;
 	const json_t *args; /* JSON object, borrowed during the call of the command */
 	ns_t now;
@@ -31,7 +31,7 @@ struct ctl_req {
 /* A command answers with ctl_row() and ctl_end(), at once or, if it has called ctl_hold(), later. */
 typedef void ctl_fn(struct ctl_req *r);
 
-/* Whether a command is answered on the read-only socket */
+/* Whether a command is carried out or refused on the read-only socket */
 enum ctl_effect {
 	/*
 	 * The row of the command does not say whether the command only reads. The read-only socket

@@ -24,7 +24,7 @@ struct demo {
 	int cap_fd;
 	unsigned int failed;
 	ns_t start;
-	bool shown; /* all acts were shown, and --keep waits for the end */
+	bool shown; /* all acts were shown, and --keep waits until the daemon ends */
 };
 
 /* demo_interrupted() - Tell whether a signal asked the demo to end, so that later failures are not reported */

@@ -36,7 +36,7 @@ struct conform_outside {
 	struct ip_endpoint dut;
 	const char *hook, *pcap_dir;
 	struct fixtures *fixtures; /* packets for --fixtures; NULL: the option was not given */
-	/* signal mask while the suite waits, which lets SIGINT and SIGTERM arrive */
+	/* signal mask during waits; it does not block SIGINT and SIGTERM */
 	sigset_t wait_mask;
 	ns_t epoch; /* time of day minus monotonic time; captures have the time of day */
 	struct conform_step step[CONFORM_HOOKS];

@@ -159,7 +159,7 @@ struct eth_ops {
 
 /* How the kernel's network device presents the link */
 enum eth_shape {
-	ETH_SHAPE_ETHERNET, /* a TAP: MACs that are tokens */
+	ETH_SHAPE_ETHERNET, /* a TAP: the MACs of peers are their tokens */
 	/*
 	 * a device of type 32 (kmod/ibtap.h): hardware addresses are link-layer addresses of 20
 	 * octets
@@ -319,7 +319,7 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
 struct eth_stats {
-	/* frames read from the TAP; packets made of super-frames */
+	/* frames read from the TAP; packets into which super-frames were split */
 	uint64_t tx_frames, tx_segments;
 	/* packets received from the link; frames written to the TAP after coalescing */
 	uint64_t rx_packets, rx_frames;

@@ -54,7 +54,7 @@ struct eth_groups {
 };
 
 void eth_groups_init(struct eth_if *e);
-/* eth_groups_fini() - Leave all groups and free the table */
+/* eth_groups_fini() - Leave all groups, and free eth_groups.by_addr */
 void eth_groups_fini(struct eth_if *e);
 
 struct eth_group *eth_group_find(const struct eth_if *e, enum ipoib_proto proto,

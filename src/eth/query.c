@@ -39,7 +39,7 @@ static const uint8_t igmp[12] = { 0x11, MAX_RESP, [8] = QRV, [9] = QQIC };
 
 static const uint8_t ip6_header[48] = {
 	0x60,	     [5] = 36, [7] = 1, /* hop-by-hop options follow, hop limit 1 */
-	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from the EUI-64 of MAC nobody */
+	[8] = 0xfe,  0x80,     [16] = 0x04, [19] = 0xff, 0xfe, /* from fe80::, EUI-64 of nobody[] */
 	[24] = 0xff, 0x02,     [39] = 1, /* to all nodes */
 	[40] = 58,   0,	       5,	    2,		 0,    0, 1, 0, /* router alert, PadN */
 };

@@ -53,7 +53,7 @@ void eth_stations_fini(struct eth_if *e);
  * Return: ETH_DROP_NONE, or the reason for which the frame is dropped
  */
 enum eth_drop eth_station_from(struct eth_if *e, const uint8_t mac[6], struct pkt *p, ns_t now);
-/* eth_station_wake() - Run the stations' timer at @at or earlier */
+/* eth_station_wake() - Make the stations' timer expire at @at at the latest */
 void eth_station_wake(struct eth_if *e, ns_t at);
 /* eth_station_by_id(), eth_station_by_mac() - Find a station; NULL: there is none */
 struct eth_station *eth_station_by_id(const struct eth_if *e, uint32_t id);

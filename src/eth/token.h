@@ -8,7 +8,7 @@
 
 /* number of unknown tokens that are remembered, so that each is reported at most once a second */
 #define ETH_UNKNOWN_SLOTS 16
-#define ETH_UNKNOWN_RATE 64 /* unknown tokens reported per second, all together */
+#define ETH_UNKNOWN_RATE 64 /* largest number of reports per second, of all unknown tokens */
 
 /*
  * MACs to which the kernel sent frames, although these MACs are not the tokens of peers. Each of

@@ -81,7 +81,7 @@ struct fabric_node {
 	struct fabric *f;
 	struct node *node; /* part of .hca for a CA; allocated separately for a switch */
 	struct hca *hca; /* HCA of a CA, NULL for a switch */
-	struct fabric_port *port; /* ports [0] to [nports] */
+	struct fabric_port *port; /* array of the ports 0 to node->info.nports */
 	struct fabric_notify notify;
 	void *notify_ctx;
 	uint64_t drops[FABRIC_DROP_MAX];
@@ -114,7 +114,7 @@ struct fabric_dev_ops {
 	void (*pass)(struct fabric_dev *d, struct pkt_queue *q, ns_t now);
 	/* The link went down, so discard the packets that the device holds. May be NULL. */
 	void (*flush)(struct fabric_dev *d);
-	/* Free the device, which is unlinked already, because its port is destroyed. */
+	/* The port is destroyed, and the device is unlinked already: free the device. */
 	void (*gone)(struct fabric_dev *d);
 };
 

@@ -50,7 +50,7 @@ struct fault_spec {
 	enum fault_kind kind;
 	enum fault_class cls;
 	uint32_t ppm; /* share of packets, 1 to 1000000; not for delay, cut and stall */
-	ns_t delay; /* time of delay and reorder, 1 ns to 60 s */
+	ns_t delay; /* time for which delay and reorder hold a packet, 1 ns to 60 s */
 	ns_t jitter; /* longest additional time of delay, 0 to 60 s */
 };
 

@@ -16,7 +16,7 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Data about one packet at one switch, which all steps share. */
+/* What all steps of forwarding need to know about one packet at one switch */
 struct hop {
 	struct fabric_port *in;
 	struct fabric_node *sw;

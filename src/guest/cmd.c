@@ -67,7 +67,7 @@ static pid_t start_piped(struct cmd *c, char **argv, char **envp, const char *cw
 			fatal("pipe: %m");
 	pid = fork();
 	if (!pid) {
-		setsid(); /* makes a process group for CMD, to which signals are sent */
+		setsid(); /* makes a process group for CMD; signals are sent to the group */
 		for (int i = 0; i < NPIPES; i++)
 			dup2(pipes[i][i != IN], i);
 		become(argv, envp, cwd);

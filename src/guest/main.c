@@ -90,7 +90,7 @@ char *read_file(const char *path, char *buf, size_t size)
 	return buf;
 }
 
-/* --- the verbs of the list VM_CONFIG */
+/* --- the entries "verb=value" of VM_CONFIG */
 
 static void load_module(const char *name)
 {

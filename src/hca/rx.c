@@ -59,7 +59,7 @@ static enum hca_drop rx_form(struct hca_rx_ctx *r)
 	if (!rx_lengths(r))
 		return HCA_DROP_LEN;
 	why = pkt_is_train(r->pkt) ? HCA_OK
-				   : hca_tail_check(r->pkt); /* rx_one() has checked a train */
+				   : hca_tail_check(r->pkt); /* rx_one() checks trains earlier */
 	if (why != HCA_OK)
 		return why;
 	if (ib_ud_hdr_decode(&r->hdr, h, r->hdr_len) != (int)r->hdr_len ||
@@ -293,7 +293,7 @@ static void rx_drop(const struct hca_rx_ctx *r, enum hca_drop why, bool from_lin
 	if (!from_link)
 		return;
 	rx_count_error(r->np, why, n);
-	/* The packet was freed above, because the trap may need its descriptor. */
+	/* The packet was freed above, so that a descriptor is free for the trap. */
 	if (why == HCA_DROP_PKEY || why == HCA_DROP_QKEY)
 		while (n--)
 			rx_violation(r, why);

@@ -36,7 +36,7 @@ static int refuse(struct netdev_helper *h, int err, enum netdev_refusal refused,
 	return err;
 }
 
-/* Turns a response whose descriptors could not be received into a refusal. */
+/* Makes @rsp a refusal, because the descriptors of this response could not be received. */
 static void lose_files(struct helper_rsp *rsp, int err)
 {
 	rsp->err = err;

@@ -86,7 +86,7 @@ enum netdev_refusal {
 	NETDEV_REFUSED_ADDR,
 	NETDEV_REFUSED_NEIGH,
 	NETDEV_REFUSED_TOKEN,
-	NETDEV_REFUSED_FILE, /* a socket or /proc file of the namespace */
+	NETDEV_REFUSED_FILE, /* opening a socket or /proc file of the namespace */
 };
 
 /**

@@ -221,7 +221,7 @@ static int post(struct netdev_helper *h, const struct helper_req *req, size_t le
 	err = pump(h);
 	if (!err || (q->under_way && j == first(q)))
 		return 0;
-	/* The caller treats the job as refused, and may post it again. */
+	/* The caller gets the error and may post the job again, so drop this job. */
 	job_free(h, j);
 	update_ready(h, q);
 	return err;

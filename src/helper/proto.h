@@ -16,7 +16,7 @@
 #include "netdev/netns.h"
 
 enum helper_op {
-	HELPER_HELLO, /* answered once the helper is ready */
+	HELPER_HELLO, /* answered when the helper is ready */
 	HELPER_NS_OPEN,
 	HELPER_NS_CREATE,
 	HELPER_NS_ADOPT, /* use the namespace whose descriptor comes with the request */
@@ -72,9 +72,8 @@ struct helper_req {
 	uint32_t ns; /* handle of the namespace */
 	int32_t ifindex; /* index of a TAP; TAP_PLACE and TAP_PARK: number of a spare TAP */
 	union {
-		char spec
-			[NETNS_SPEC_MAX +
-			 1]; /* NS_OPEN: zero-terminated; "" for the own namespace. RDMA_*: "mlx5_0/1" */
+		/* zero-terminated; NS_OPEN: "" means the namespace srv.home; RDMA_*: "mlx5_0/1" */
+		char spec[NETNS_SPEC_MAX + 1];
 		uint32_t files; /* NS_FILES: mask of enum netdev_file */
 		int32_t socket_type; /* NS_SOCKET: type of the socket */
 		/*

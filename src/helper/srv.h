@@ -173,7 +173,7 @@ int srv_tap_enter(struct srv_ns *ns, int32_t ifindex, struct srv_reply *r);
 /* srv_tap_at() - Find the TAP that this helper made in @ns with index @ifindex; NULL if there is none */
 struct srv_tap *srv_tap_at(const struct srv_ns *ns, int32_t ifindex);
 
-/* srv_reply_fd() - Add descriptor number @bit to a response */
+/* srv_reply_fd() - Add @fd to a response, as number @bit of helper_rsp.fds */
 void srv_reply_fd(struct srv_reply *r, unsigned int bit, int fd);
 
 /* srv_ns_get() - Find the namespace of a handle; NULL if there is none */
@@ -220,9 +220,9 @@ int srv_tap_open(const struct srv_tap *t, int ns_fd, const char *ifname, int *re
  * refuses the alias, t->mark is "".
  */
 void srv_tap_number(struct srv *s, struct rtnl *nl, int ifindex, struct srv_tap *t);
-/* srv_tap_remember() - Add a TAP to the table of a namespace. 0 or -ENOMEM */
+/* srv_tap_remember() - Add the TAP @t to ns->taps. 0 or -ENOMEM */
 int srv_tap_remember(struct srv *s, struct srv_ns *ns, const struct srv_tap *t);
-/* srv_tap_drop() - Remove a TAP from the table of a namespace */
+/* srv_tap_drop() - Remove the TAP @t from ns->taps */
 void srv_tap_drop(struct srv *s, struct srv_ns *ns, struct srv_tap *t);
 /* srv_tap_refuse() - Refuse a request because a TAP cannot be made; @what is the step that failed, or NULL */
 int srv_tap_refuse(struct srv_reply *r, int err, const char *what);

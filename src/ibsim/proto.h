@@ -42,7 +42,7 @@ struct ibsim_pkt {
  * message is not that of a MAD
  */
 int ibsim_pkt_decode(struct ibsim_pkt *ret, const void *p, size_t n);
-/* ibsim_pkt_encode() - Write IBSIM_PKT_LEN octets */
+/* ibsim_pkt_encode() - Write @k as a MAD message, IBSIM_PKT_LEN octets */
 void ibsim_pkt_encode(void *p, const struct ibsim_pkt *k);
 
 /* --- control */
@@ -81,7 +81,7 @@ struct ibsim_ctl {
  * wrong, or .len is too large
  */
 int ibsim_ctl_decode(struct ibsim_ctl *ret, const void *p, size_t n);
-/* ibsim_ctl_encode() - Write IBSIM_CTL_LEN octets */
+/* ibsim_ctl_encode() - Write @c as a control message, IBSIM_CTL_LEN octets */
 void ibsim_ctl_encode(void *p, const struct ibsim_ctl *c);
 
 #define IBSIM_NODE_MAX 32 /* largest number of octets of the name of a node, with the final zero */
