@@ -53,7 +53,7 @@ struct spec {
 	bool has_listen, has_peer;
 	u64 guid;
 	u8 mtu_cap;
-	unsigned int silence_ms; /* length of the silence after the start */
+	unsigned int silence_ms; /* how long the link stays SILENT after its start */
 };
 
 /* --- parse "NAME netns=FD listen=ADDR:PORT peer=ADDR:PORT guid=0x... mtu=4096 silence=4000" */

@@ -31,7 +31,7 @@ struct count {
 	 * verified
 	 */
 	uint64_t sealed, verified;
-	uint64_t coalesced; /* packets that were joined to super-frames */
+	uint64_t coalesced; /* packets that were joined into super-frames */
 	uint64_t frames_written, octets_written;
 	uint64_t drops[N_DROPS]; /* packets dropped, by reason */
 };

@@ -58,7 +58,7 @@ int main(void)
 	fact(move_to(nl, "t0", other) == 0, "it is moved again");
 	close(other);
 	close(nl_other);
-	go(home); /* only the TAP is in the other namespace */
+	go(home); /* only the TAP is left in the other namespace */
 	fact(deleted_soon(fd), "without another reference that namespace is deleted, with the TAP");
 	return done();
 }

@@ -145,7 +145,7 @@ int capfile_open_fd(const struct capfile_at *at, int fd, const char *path, struc
  * freed; the value is 0 or the first error
  */
 int capfile_stop(struct capfile *c, capfile_done *done, void *ctx);
-/* capfile_forget() - Cancel the call of @done that capfile_stop() has announced */
+/* capfile_forget() - After capfile_stop() has returned -EINPROGRESS, cancel the call of @done */
 void capfile_forget(struct capfile *c);
 
 /*

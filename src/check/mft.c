@@ -37,7 +37,7 @@ struct tree {
 	struct chk *c;
 	unsigned int at; /* index of the MLID: the MLID minus 0xc000 */
 	uint32_t *up; /* union-find over nodes, by node index */
-	struct island *island; /* islands, by the index of the root node */
+	struct island *island; /* islands, by the node index of their root in .up */
 	const struct chk_node **sw; /* switches that forward the MLID; .n entries */
 	uint32_t n;
 	bool looped; /* a loop was already reported for this MLID, and only one loop of an MLID is reported */

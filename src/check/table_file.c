@@ -36,7 +36,7 @@ enum section { NO_SECTION, HEAD, UCAST, UCAST_COLON, MCAST_COLUMNS, MCAST_LIST }
 struct reader {
 	struct chk_fabric *f;
 	enum section section;
-	struct chk_switch *sw; /* NULL: the fabric has no such switch */
+	struct chk_switch *sw; /* NULL: the fabric has no switch with the section's GUID */
 	unsigned int unknown;
 	const char *name;
 	unsigned int line;

@@ -13,7 +13,7 @@
 
 #define DRAFT "draft-pelissier-ipoib-encaparp-00 "
 
-/* Offsets in the private data of a SIDR_REP */
+/* Offset of the private data in a SIDR_REP */
 #define REP_PRIVATE (MAD_LEN - SIDR_REP_PRIVATE_LEN)
 
 void encaparp_prepare(struct world *w)

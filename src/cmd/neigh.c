@@ -19,7 +19,7 @@ struct shower {
 	struct ctl_hold hold;
 	struct neigh_dump dump;
 	struct inst_watch watch; /* tells when .i is removed */
-	struct inst_iface *i; /* interface whose table is read */
+	struct inst_iface *i; /* interface whose neighbour table is read from the kernel */
 	/* true if the tables of the interfaces after .i in the instance's list are read, too */
 	bool all;
 	json_t *kernel; /* link-layer address -> array of its IP addresses */

@@ -147,7 +147,7 @@ struct getter {
 	 */
 	bool using;
 	ib_gid dgid;
-	char text[INET6_ADDRSTRLEN]; /* the address, for messages */
+	char text[INET6_ADDRSTRLEN]; /* the address in the client's request, for messages */
 };
 
 /* The destination of a path, as a client's request names it */

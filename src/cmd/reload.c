@@ -54,7 +54,7 @@ static bool from_supervisor(struct ctl_req *r)
 	return false;
 }
 
-/* --- requests of clients, and the supervisor's requests that wait for them */
+/* --- `reload` of clients; `reload await` and `reload done` of the supervisor */
 
 static void waiter_gone(struct ctl_hold *h)
 {

@@ -154,7 +154,7 @@ void cli_print_lines(int indent, const char *text);
  * not 0, after a message
  */
 int cli_flush(int status);
-/* cli_print_json() - Print a document as one line; takes @doc */
+/* cli_print_json() - Print @doc as one line, and drop the caller's reference to it */
 void cli_print_json(json_t *doc);
 
 struct cli_col {

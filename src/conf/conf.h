@@ -93,7 +93,7 @@ struct conf_port {
 	/* name of the node; for a UDP port CONF_UDP_NODE, for a port of hardware the name of the RDMA device */
 	char node[CONF_NAME_MAX];
 	uint8_t port;
-	bool verbs; /* true if the kernel serves the port, by libibverbs */
+	bool verbs; /* true for a port of a kernel RDMA device, used through libibverbs */
 	bool udp; /* true if the interface has its own CA, whose link runs over UDP */
 	uint64_t guid; /* UDP: node GUID and port GUID of that CA */
 	/* both ends of the UDP link; if listen.family is 0, any free UDP port is used */
@@ -189,7 +189,7 @@ struct conf_iface {
 	uint8_t secret[CONF_SECRET_LEN]; /* secret of stable interface identifiers */
 	/* scope of the link's multicast groups; 0: the scope that the profile gives */
 	uint8_t scope;
-	uint16_t subnet; /* number of the IP subnet, in the MGIDs; 0: none */
+	uint16_t subnet; /* IP subnet number that the MGIDs contain; 0: none */
 	enum ipoib_sl_from sl_from; /* source of the SL of unicast packets */
 	uint8_t sl; /* the SL, if it is fixed */
 	/*
@@ -197,7 +197,7 @@ struct conf_iface {
 	 * partition
 	 */
 	bool sidr_server;
-	uint64_t sidr_service; /* ServiceID of SIDR */
+	uint64_t sidr_service; /* ServiceID of SIDR requests that are sent or answered */
 	unsigned int line;
 };
 

@@ -412,7 +412,7 @@ static int check_sidr(struct conf_parser *p, const struct conf_iface *f)
 			fab->name, fab->line);
 }
 
-/* Checks the keys of a section whose profile has one interface. */
+/* Checks the keys of a section whose profile makes one interface of it. */
 static int check_one(struct conf_parser *p, const struct conf_iface *f)
 {
 	if (f->npkeys)

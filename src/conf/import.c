@@ -160,7 +160,7 @@ static void report_written(struct import *im)
 	set_number(im->report, "interfaces", im->ifaces);
 }
 
-/* --- each text is read back before it is written */
+/* --- parse each text that was made, before it is written to its file */
 
 static int check_topo_text(struct import *im)
 {
