@@ -243,7 +243,7 @@ static void test_mft_is_what_the_switch_has(void **state)
 	fix_fini(&f);
 }
 
-/* --- tables that the SA reads from the nodes when the first request needs them */
+/* --- tables that the SA reads from the nodes when a request needs them for the first time */
 
 static void test_pkey_tables_are_for_trusted_requests(void **state)
 {
@@ -544,8 +544,8 @@ static void test_other_partitions_are_not_shown(void **state)
 	struct fix f;
 
 	/*
-	 * The members of the default partition are limited, so no two of them share a P_Key (clause
-	 * I7).
+	 * Only the SM's port is a full member of the default partition. Two limited members share
+	 * no P_Key (clause I7).
 	 */
 	sa_rig_init(&f.r, &(struct sa_rig_cfg){
 				  .hosts = 3,

@@ -271,7 +271,7 @@ static void test_groups_that_a_port_makes_are_paced(void **state)
 		assert_int_equal(make_and_leave(&f.c, (1u << 20) + n), 0);
 	assert_in_range(f.r.now - began, NS_SEC(200 / SA_GROUPS_RATE - 2), NS_SEC(300));
 	assert_true(sa_stats(f.r.sa)->drop_quota > 0);
-	/* The limit delays neither joins of existing groups, nor groups of other ports. */
+	/* The limit delays neither joins of existing groups, nor groups that other ports create. */
 	began = f.r.now;
 	rec = group(&f.d, 1u << 21);
 	assert_int_equal(sa_client_mcm(&f.d, MAD_METHOD_SET, GROUP_MASK, &rec, NULL), 0);

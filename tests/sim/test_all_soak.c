@@ -80,8 +80,8 @@ static const char *conf_of(struct soak *s)
 }
 
 /*
- * Tell whether the profile has only one link in the whole subnet, because the MGID of its broadcast
- * group does not contain the P_Key.
+ * Tell whether the MGID of the profile's broadcast group is the same for all P_Keys. Such a profile
+ * has only one link in the whole subnet.
  */
 static bool one_link(const struct ipoib_profile *p)
 {

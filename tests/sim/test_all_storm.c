@@ -57,8 +57,8 @@ struct storm {
 	unsigned int pairs; /* number of pairs of hosts between which a packet has arrived */
 	ns_t since;
 	/*
-	 * [HOSTS]: for each host, the time after .since at which it had received the packets of all
-	 * its peers
+	 * [HOSTS]: for each host, the time after .since at which the last of its peers received a
+	 * packet of the host for the first time
 	 */
 	ns_t *last;
 };

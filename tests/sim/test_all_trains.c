@@ -69,8 +69,8 @@ struct run {
 	struct prng r;
 	struct flow flow[HOSTS][FLOWS];
 	/*
-	 * Checksums over the packets that arrived, by receiver and slot() of the flow; slot [0] is
-	 * for all other packets.
+	 * Checksums over the packets that arrived, by receiving host and slot(). Packets that
+	 * belong to no flow are in slot 0.
 	 */
 	uint64_t ip[HOSTS][4 * HOSTS * FLOWS + 4];
 	uint64_t captured, traced;
@@ -615,10 +615,7 @@ static void note(struct run *x, uint64_t part[PARTS])
 	for (unsigned int i = 0; i < x->l.nhosts; i++) {
 		struct eth_stats e = *eth_if_stats(x->l.host[i].ifc.eth);
 
-		/*
-		 * in the two labs, coalescing can make different numbers of frames of the same
-		 * packets
-		 */
+		/* the two labs can coalesce the same packets into different numbers of frames */
 		e.rx_frames = 0;
 		mix(&part[PART_ETH], &e, sizeof(e));
 		mix(&part[PART_LINKS], ipoib_link_stats(x->l.host[i].link),

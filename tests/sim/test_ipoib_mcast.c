@@ -72,7 +72,7 @@ static void test_R63_branch_2_existing_group_is_joined_send_only(void **state)
 	assert_true(went_to(0, GROUP));
 	assert_int_equal(r.sent[0].dest_qpn, IB_QPN_MCAST);
 	assert_int_equal(r.sent[0].qkey, 0x80000b1b);
-	/* Clause R64: the link knows that the group is absent, so it sends no further queries. */
+	/* Clause R64: the link has cached that the group exists, so it sends no further query. */
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(rig_tx_group(&r, GROUP, 3), IPOIB_SEND);
 	assert_int_equal(r.s.sa.asks, 1);
@@ -131,7 +131,7 @@ static void test_R61_broadcast_instead_of_dropping_is_a_switch(void **state)
 	rig_tx_group(&r, GROUP, 1);
 	rig_tx_group(&r, LINK_LOCAL, 9);
 	rig_run(&r, NS_MSEC(1));
-	assert_int_equal(r.nsent, 1); /* Clause R61 does not apply to link-local scope */
+	assert_int_equal(r.nsent, 1); /* R61 excludes link-local scope, so packet 9 is dropped */
 	assert_true(went_to(0, 0xffffffff));
 	/*
 	 * When there is an all-routers group, packets to an absent group are sent to the

@@ -17,7 +17,7 @@ advises() {
 	advice "$1" | grep -Eq -- "$2" || { advice "$1"; return 1; }
 }
 first_up() { equal "" "$(advice "$1")" && equal UP "$(u -j link show dev "$1" | jq -r '.link[0].state')"; }
-# typed REGEX IF: run, as a command, the part of the advice about the interface that matches REGEX
+# typed REGEX IF: search the advice about interface IF for REGEX, and run the text that matches as a command
 typed() {
 	local command
 	command=$(advice "$2" | grep -oE -- "$1") || return 1

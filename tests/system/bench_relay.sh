@@ -144,7 +144,7 @@ traffic() { ip netns exec a timeout 200 python3 "$work/traffic.py" "$@"; }
 # holds CONDITION: succeeds if the jq condition is true for the counters of both directions
 holds() { jq -e ".ways | all($1)" "$work/counters" >/dev/null || { jq . "$work/counters"; return 1; }; }
 
-# Each TCP flow goes both ways, so each direction has carried the octets of two flows, in packets of at most the MTU.
+# Two TCP flows, one of IPv4 and one of IPv6, each carried $octets octets in both directions, in packets of at most the MTU ($1).
 carried() { holds ".packets >= 2 * $octets / $1 and .super_frames > 100 and ([.drops | del(.down)[]] | add) == 0"; }
 whole() { holds ".cut == 0 and .checksums == 0 and .sealed == 0 and .coalesced == 0 and .frames_written < .packets / 2"; }
 # Most packets of a TCP flow are cut from super-frames and are joined to super-frames again.

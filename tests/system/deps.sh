@@ -101,7 +101,7 @@ check "make does not complain of a compiler that is not installed yet" quiet wit
 mkdir -p "$work/o/third-party/all/etc/rc2.d"
 check "make does not read the files of a root file system in its output folder" quiet without_compiler
 
-# --- on any other distribution deps.sh prints its name and all packages that are needed, installs nothing, and ends with status 3
+# --- on any other distribution deps.sh prints the distribution's name and all needed packages, installs nothing, and ends with status 3
 
 # unknown NAME PURPOSE PACKAGE: succeeds if deps.sh prints NAME (of the distribution), the PACKAGE, and the distributions that it knows,
 # and does not call apt-get

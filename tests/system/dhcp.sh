@@ -35,7 +35,7 @@ made_id() {
 # --- dhcpd starts on h1
 
 server_conf() {
-	# The server gives the station a fixed address by the identifier that uipoib makes, so the identifier must arrive.
+	# The station gets the fixed address only if the server receives the identifier that uipoib makes for the station.
 	local id
 	id=$(made_id 52:54:00:00:00:31 | sed 's/../&:/g; s/:$//')
 	cat <<-EOF

@@ -136,8 +136,8 @@ mkfifo "$work/.nap"
 patience=90
 eventually() { within $(($1 > patience ? $1 : patience)) "${@:2}"; }
 
-# stretch: print the factor by which the run time of a program exceeds its CPU time at present, because other programs
-# run; at least 1
+# stretch: print the run time of a program divided by its CPU time, rounded up, at least 1. The more other programs run, the
+# larger this number is
 stretch() {
 	python3 -c '
 import math, time
@@ -317,7 +317,7 @@ lab_down() {
 	return $status
 }
 
-# all_spaces: print "NAME FILE" for each file of all processes that is a network namespace
+# all_spaces: print "net:[NUMBER] FILE" for each file in /proc and each mount that refers to a network namespace
 all_spaces() {
 	find /proc/[0-9]*/ns/net /proc/[0-9]*/fd -lname 'net:*' -printf '%l %p\n' 2>/dev/null
 	awk '$4 ~ /^net:/ { print $4, $5 }' /proc/self/mountinfo
@@ -405,14 +405,14 @@ neigh_limits_share() {
 }
 neigh_file=/proc/$PPID/root/run/lock/uipoib-neigh
 
-# neigh_limits_were: print the limits before any script changed them, in one line
+# neigh_limits_were: print, in one line, the limits as they were before any script changed them
 neigh_limits_were() {
 	local was
 	was=$(sed -n 's/^was //p' "$neigh_file")
 	echo ${was:-$(neigh_limits)}
 }
 
-# neigh_limits_others: print the lines "user ..." of the file of neigh_limits_share that belong to other scripts which still run
+# neigh_limits_others: print the lines "user ..." of other scripts that still run, from the file of neigh_limits_share
 neigh_limits_others() {
 	local word p id n
 	while read -r word p id n; do

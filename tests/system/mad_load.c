@@ -26,7 +26,7 @@
 #define SYSFS "/sys/class/infiniband/uipoib0/ports/1/"
 #define MAD 256
 #define LIDS 24 /* larger than the number of LIDs in the labs */
-/* largest number of MADs that are sent at once; after a longer delay on a busy machine, the missing MADs are not sent */
+/* most MADs that are sent without a pause; if more are due, some of them are never sent */
 #define BURST 64
 #define PROBES_MAX 100000
 #define QP1_QKEY 0x80010000u

@@ -47,7 +47,7 @@ check "a group larger than the ports' MTU: made smaller" link_mtu 2044
 check "and that is said" eventually 5 grep -Eq 'group MTU 2048 instead of 4096' "$work/lab.log"
 lab_down
 
-# --- the MTU falls below 1280, with which Linux has no IPv6, and rises again
+# --- the MTU falls below 1280, so that Linux removes the IPv6 addresses, and rises again
 
 lab 4
 linklocal() { x h1 ip -6 -o addr show dev uib0 scope link | grep -oE 'fe80::[0-9a-f:]+'; }

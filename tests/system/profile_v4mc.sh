@@ -88,7 +88,7 @@ octets() { /usr/bin/python3 -B tests/system/octets_v4mc01.py "$work/all.pcap" "$
 check "M1 M7 M9 M17: every packet of h1 is as the draft draws it" eventually 10 octets "255.255.255.255=2"
 check "M21 M22: members' LID, or the LID of all-systems" eventually 10 octets "225.1.1.1=0 226.1.1.1=1 227.1.1.1=1"
 
-# --- the administrator removes the broadcast group, and it ends with its last member
+# --- the administrator removes the broadcast group, and the group ends when its last member leaves
 
 set_all() { local h; for h in 1 2 3; do x h$h ip link set uib0 "$1" || return 1; done; }
 printf 'Default=0x7fff, ipoib : ALL=full;\n' >"$work/without.conf"

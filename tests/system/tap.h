@@ -3,8 +3,8 @@
 #define TESTS_SYSTEM_TAP_H
 
 /*
- * The Test Anything Protocol for programs that test uipoib from outside. Functions use EXPECT(), and
- * main() calls RUN() for each function, and tap_end() at its end.
+ * The Test Anything Protocol for programs that test uipoib from outside. Test functions use
+ * EXPECT(). main() calls RUN() for each test function, and then tap_end().
  */
 
 #include <errno.h>

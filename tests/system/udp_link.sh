@@ -13,7 +13,7 @@
 need ping iperf3 python3 ss jq
 mcast=$TOOLS/mcast checker=$TOOLS/pcap_check
 [ -x "$mcast" ] && [ -x "$checker" ] || { echo "not ok - $mcast and $checker are built"; exit 1; }
-# Use a new network namespace, in which no other program has these ports.
+# Use a new network namespace, in which no other program uses the ports of the links.
 if [ "${1:-}" != inside ]; then
 	trap - EXIT
 	rm -rf "$work"
@@ -125,7 +125,7 @@ udp() { # FROM TO ADDRESS: send 2000 datagrams or more (iperf3 3.18 sends more t
 }
 
 has() { grep -q "^$2" "$1"; }
-# listen GROUP PORT HOST...: start receivers at the members, and observe the interfaces of all other hosts
+# listen GROUP PORT HOST...: start a receiver of GROUP on each HOST, and observe the interfaces of all other hosts
 listen() {
 	local group=$1 port=$2 h
 	shift 2

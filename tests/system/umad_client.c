@@ -657,8 +657,8 @@ static int shared_is_whole(const char *buf, ssize_t n)
 }
 
 /*
- * Read until all processes together have read all MADs; return an exit status. Begin when no
- * process has @gate open for writing.
+ * Wait until no process has @gate open for writing. Then read until all processes together have
+ * read all MADs. Return an exit status.
  */
 static int shared_reader(int *ret_read, const int gate[2])
 {

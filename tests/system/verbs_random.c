@@ -178,7 +178,7 @@ static int random_step(unsigned int *s)
 	}
 }
 
-/* Tell whether some commands were accepted, some were refused, and packets were received. */
+/* Tell whether enough commands were accepted and refused, and enough work requests succeeded. */
 static bool enough(void)
 {
 	return done[1] > 100 && done[0] > 100 && completed[0] > 10;

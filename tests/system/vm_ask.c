@@ -31,7 +31,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 struct answers {
 	int fd;
-	char *text; /* the line that is not complete yet, and what follows it */
+	char *text; /* what was read after the last complete line */
 	size_t len, size;
 };
 

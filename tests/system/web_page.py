@@ -16,7 +16,7 @@ from browser import Browser, check, eventually, status
 url, uipoib, what = sys.argv[1:4]
 # --- what is on the page
 
-# Returns a point of a link that neither a node nor a label covers, on the curve through both ends and the bend
+# Returns a point of a link, on the curve through both ends and the bend. Neither a node nor a label covers this point
 ON_LINK = """const l = uipoib.model.links[arguments[0]], v = uipoib.view, a = v.place(l.A), b = v.place(l.B), c = v.bend(l), r = v.map.getBoundingClientRect(), t = 0.32;
 const at = (k) => (1 - t) ** 2 * a[k] + 2 * t * (1 - t) * (2 * c[k] - (a[k] + b[k]) / 2) + t * t * b[k];
 return [r.left + at(0), r.top + at(1)];"""

@@ -10,7 +10,7 @@
 need make jq ping
 [ -n "${TEST_ISOLATED:-}" ] || { skip "without libraries" "it needs root"; exit 0; }
 
-# hide FOLDER PATTERN...: remove the files in FOLDER that match from the view of this script and of the programs that it starts
+# hide FOLDER PATTERN...: make the files in FOLDER that match a PATTERN invisible to this script and to the programs that it starts
 hide() {
 	local folder=$1 own=/run/hidden${1////_} # /run is this script's own, and in memory
 	mkdir -p "$own/files" "$own/work" && mount -t overlay overlay -o "lowerdir=$folder,upperdir=$own/files,workdir=$own/work" "$folder" || return 1

@@ -64,7 +64,7 @@ upstream() {
 # is_known: succeeds if the programs come from Debian 12, whose versions the page has
 is_known() { (. "$root/etc/os-release" && [ "$ID $VERSION_ID" = "debian 12" ]); }
 
-# host_root: make the folder $host_root, which shows $root with a file system in memory over it, for programs in a host of the lab
+# host_root: make the folder $host_root for programs in a host of the lab. It shows $root, but what they write stays in memory
 host_root() {
 	local dir=/run/third-party
 	host_root=$dir/root
@@ -77,7 +77,7 @@ host_root() {
 	host_prefix=(chroot "$host_root")
 }
 
-# guest_start NAME [OPTION...]: as vm_start, with the root in which the programs are
+# guest_start NAME [OPTION...]: as vm_start, with the root file system that find_root has found
 guest_start() {
 	local name=$1
 	shift

@@ -36,7 +36,7 @@ client() {
 	background "$@" env "UIB_EVENTS=$work/$name.events" "$work/dhclient" -d -v -4 -cf "$work/$name.conf" -lf "$work/$name.leases" \
 		-pf "$work/$name.pid" -sf "$work/script" -e "UIB_EVENTS=$work/$name.events" "${dev:-uib0}" >"$work/$name.log" 2>&1
 }
-# event NAME REGEX: succeeds if dhclient has called its script with "REASON NEW-ADDRESS OLD-ADDRESS" that REGEX matches
+# event NAME REGEX: succeeds if the script has written, for client NAME, a line "REASON NEW-ADDRESS OLD-ADDRESS" whose beginning matches REGEX
 event() { grep -q "^$2" "$work/$1.events" || { tail -n 15 "$work"/dhcpd*.log "$work/$1.log"; return 1; }; }
 release() { # NAME CMD...: let the client release its lease and end
 	local name=$1
