@@ -66,8 +66,8 @@ struct ifc_set {
 	const struct log_sink *log;
 	/* random secret, from which numbers are made that others must not be able to guess */
 	struct hash_key secret;
-	struct list ports; /* struct ifc_port.link */
-	struct list all; /* struct ifc.link */
+	struct list ports; /* list of struct ifc_port.link */
+	struct list all; /* list of struct ifc.link: all interfaces */
 	/* list of struct ifc_qp.rx_link: queue pairs that have received packets */
 	struct list rx_ready;
 	/* list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are read */
@@ -125,7 +125,7 @@ struct ifc_port {
 	struct cm *cm; /* CM agent of the port, for SIDR */
 	bool cm_supported; /* true while the port's bit IsCommunicationManagementSupported is set */
 	uint64_t guid; /* port GUID */
-	struct list ifs; /* struct ifc.on_port */
+	struct list ifs; /* list of struct ifc.on_port */
 	/*
 	 * list of struct ifc_pkeys.link: the users that follow the P_Key table of this port, see
 	 * ifc/pkeys.h
@@ -217,7 +217,7 @@ struct ifc_watchdog {
 	 * timer for the next check of the send queue; it runs while packets may wait in the queue
 	 */
 	struct timer timer;
-	ns_t since; /* time at which .sent was read */
+	ns_t since; /* time at which .sent was last set */
 	uint64_t sent; /* number of packets that had left the send queue at .since */
 	/* the TAP is not read now, because the send queue is full and sends nothing */
 	bool blocked;
@@ -257,7 +257,7 @@ struct ifc {
 	struct ipoib_link *ipoib;
 	struct eth_if *eth;
 	struct ifc_qp qp; /* queue pair of the interface itself */
-	struct list station_qps; /* struct ifc_qp.link */
+	struct list station_qps; /* list of struct ifc_qp.link */
 	/*
 	 * true: while the interface is up, it answers SIDR requests for the broadcast group of its
 	 * partition

@@ -20,7 +20,7 @@ static void hca_ready(void *ctx, struct hca_qp *qp)
 	ca_soft_ready(ctx, qp);
 }
 
-/* --- the egress queues of a CA's port */
+/* --- the egress queues of the fabric, and of a CA's port */
 
 static unsigned int hca_queued(void *ctx, uint8_t port)
 {

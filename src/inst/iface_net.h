@@ -29,7 +29,7 @@ enum iface_net_set {
 	IFACE_NET_MAC = 1 << 0,
 	IFACE_NET_MTU = 1 << 1,
 	IFACE_NET_LINKLOCAL =
-		1 << 2, /* add the fe80:: address with the identifier of inst/iface_iid.h */
+		1 << 2, /* add the fe80:: address with the identifier of iface_iid_own() */
 	/* set the interface identifier for autoconfigured IPv6 addresses */
 	IFACE_NET_TOKEN = 1 << 3,
 	IFACE_NET_GONE = 1 << 4, /* delete neighbour entries; used only in iface_net.asked */
@@ -63,7 +63,7 @@ struct iface_net {
 	 * number of times in a row that the TAP's move into the namespace, or IFF_UP, was refused
 	 */
 	unsigned int refusals;
-	bool busy; /* true while a job has no answer */
+	bool busy; /* true while a request to the helper process is not answered */
 	/*
 	 * true if the carrier has to be on, because the link is up; the carrier is raised when the
 	 * kernel has acknowledged MAC and MTU

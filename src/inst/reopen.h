@@ -15,7 +15,7 @@ struct inst_port;
 
 struct reopen {
 	struct timer timer;
-	bool asked; /* true while the helper process has not answered */
+	bool asked; /* true while a request to the helper process is not answered */
 	char why[INST_ERR_MAX]; /* the last logged reason why the device could not be opened */
 };
 

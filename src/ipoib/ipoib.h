@@ -66,7 +66,7 @@ enum ipoib_drop {
 	IPOIB_DROP_NO_GROUP,
 	/* the SA refused the join or did not answer, or the CA refused the address handle */
 	IPOIB_DROP_GROUP_REFUSED,
-	IPOIB_DROP_GROUPS_FULL, /* the table has no room for another group */
+	IPOIB_DROP_GROUPS_FULL, /* the link has no room for another group */
 	IPOIB_DROP_NEIGH_GONE, /* the packet was held for a neighbour that was removed */
 	/* reasons to drop a received packet */
 	IPOIB_DROP_SHORT, /* the packet is shorter than the encapsulation */
@@ -241,7 +241,7 @@ struct ipoib_link_info {
 	 */
 	bool joined;
 	ib_gid mgid; /* MGID of the broadcast group; zero: not known yet */
-	/* record of the broadcast group that the SA returned for the join */
+	/* MCMemberRecord that the SA returned for the join of the broadcast group */
 	struct ib_mcmember_rec group;
 	unsigned int group_mtu, ip_mtu;
 	unsigned int neighs, paths, groups, held;
@@ -383,7 +383,7 @@ void ipoib_action_failed(struct ipoib_link *l, const struct ipoib_action *act, i
 struct ipoib_neigh_rev {
 	struct hlink by_lid_qpn;
 	struct ipoib_neigh *neigh;
-	uint16_t lid; /* the SLID; 0: this entry is not in the table */
+	uint16_t lid; /* SLID of packets from .neigh; 0: this entry is not in the table rev_tab */
 };
 
 /*
@@ -418,7 +418,7 @@ struct ipoib_neigh {
 	 */
 	bool dying;
 	bool used; /* a packet was sent to or received from the neighbour since the last sweep */
-	uint32_t refs; /* number of references that ipoib_neigh_hold() took */
+	uint32_t refs; /* number of references that are held, see ipoib_neigh_hold() */
 	uint32_t slot; /* index in ipoib_link.neighs */
 	ns_t last_used; /* time of the last sweep (IPOIB_SWEEP) that found .used set */
 	struct ipoib_link *link;

@@ -37,7 +37,7 @@ struct ipoib_path {
 	 */
 	ns_t until;
 	ib_gid gid;
-	struct list neighs; /* struct ipoib_neigh.path_node */
+	struct list neighs; /* list of struct ipoib_neigh.path_node */
 	struct sac_path_wait wait; /* query of this path that the SA client has not answered yet */
 	struct ib_path_rec rec; /* path record of the last query that succeeded */
 	struct ipoib_ah ah;
@@ -66,7 +66,7 @@ struct ipoib_mcast {
 	bool attach_failed;
 	/* number of calls of ipoib_mcast_add() that ipoib_mcast_del() has not undone */
 	unsigned int receivers;
-	unsigned int failures; /* failures in a row, for the back-off */
+	unsigned int failures; /* joins or AHs that failed in a row, for the back-off */
 	int status; /* status of the last query or join, as in sac.h */
 	/* in ABSENT and FAILED: the SA is not asked again before this time */
 	ns_t until;
@@ -151,7 +151,7 @@ struct ipoib_link {
 	uint32_t qpn;
 	uint16_t qp_pkey_index; /* P_Key index in the last QP_CREATE or QP_MODIFY */
 	uint32_t qp_qkey; /* Q_Key in the last QP_CREATE or QP_MODIFY */
-	/* record of the broadcast group that the SA returned for the join */
+	/* MCMemberRecord that the SA returned for the join of the broadcast group */
 	struct ib_mcmember_rec group_rec;
 
 	/* For links that get the broadcast group by SIDR (link_group.c) */

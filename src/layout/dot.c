@@ -4,7 +4,7 @@
 #include "layout/draw.h"
 #include "util/escape.h"
 
-/* Distances in points, the unit of Graphviz, whose y axis points upwards. */
+/* Distances in points, the unit of Graphviz. The y axis of Graphviz goes upwards. */
 #define UNIT 100
 #define LEVEL 110
 #define ROW 40

@@ -42,7 +42,7 @@ struct layout_node {
 	unsigned int level;
 	/* row of a CA in the block below its switch, from 0 at the top; 0 for a switch */
 	unsigned int row;
-	unsigned int folded; /* CAs of a switch that are not drawn */
+	unsigned int folded; /* for a switch: number of its folded CAs */
 	bool hidden; /* a folded CA, which has no place */
 	double x;
 };
@@ -66,7 +66,7 @@ struct layout {
 	size_t nnodes, nlinks;
 
 	/* results of layout_place() */
-	unsigned int levels; /* number of levels, with that of CAs */
+	unsigned int levels; /* number of levels, including level 0 of the CAs */
 	unsigned int rows; /* largest number of rows of CAs below a switch */
 	double width; /* width of the picture: all .x are between 0 and .width */
 };

@@ -9,7 +9,7 @@
  * its relative place in its level, from 0 to 1.
  */
 
-#define SWEEPS 8 /* number of passes upwards and downwards; further passes change little */
+#define SWEEPS 8 /* number of rounds, each upwards and then downwards; more rounds change little */
 
 /* A switch, and the mean place of its neighbours, which is the best place for the switch */
 struct wish {

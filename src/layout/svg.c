@@ -9,7 +9,7 @@
 #define UNIT 96
 #define BOX_W 84
 #define BOX_H 30
-#define LEVEL_MIN 110 /* distance of two levels of switches */
+#define LEVEL_MIN 110 /* smallest distance of two levels */
 #define LEVEL_MAX 600
 #define ROW 40 /* distance of two rows of CAs */
 #define MARGIN 24

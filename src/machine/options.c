@@ -15,7 +15,7 @@
 #define MEM_MIN 192
 #define MEM_DEFAULT 512
 #define CPUS_DEFAULT 2
-#define UNIT_MAX 200 /* octets of --systemd's unit; systemd accepts 255 */
+#define UNIT_MAX 200 /* longest unit name for --systemd, in octets; systemd accepts 255 */
 
 int options_usage(int status)
 {

@@ -25,7 +25,7 @@ struct vm_opts {
 	const char *share[VM_SHARES_MAX + 1], *address[VM_ADDRS_MAX + 1];
 	char address_text[VM_ADDRS_MAX][64];
 	unsigned int nshares, naddresses;
-	unsigned int max_ib; /* largest N of an address of ibN */
+	unsigned int max_ib; /* largest N for which --address gives an address to ibN */
 	unsigned long cpus, mem_mb;
 	long long timeout_ms;
 	int kvm; /* 1: use KVM; 0: do not; -1: use it if it works */

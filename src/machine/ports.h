@@ -37,7 +37,7 @@ int ports_guid(struct ports *p, const char *text);
 int ports_check(const struct ports *p, const char *option);
 /* ports_hcas() - Return the number of HCAs */
 unsigned int ports_hcas(const struct ports *p);
-/* ports_udp() - Tell whether the ports are addresses, which need no instance */
+/* ports_udp() - Tell whether --port gives UDP addresses, for which no instance is needed */
 bool ports_udp(const struct ports *p);
 /**
  * ports_open() - Attach all links

@@ -57,7 +57,7 @@ struct mad_ep {
 	struct htab txs; /* table of struct mad_tx: requests by TID, replies by peer and TID */
 	unsigned int ntx;
 	size_t rmpp_tx_len; /* number of octets of all messages in txs that are sent by RMPP */
-	struct list rxs; /* struct rmpp_rx, oldest first */
+	struct list rxs; /* list of struct rmpp_rx.link, oldest first */
 	unsigned int nrx;
 	/* nesting depth of calls of ops->send; MADs that arrive inside such a call wait in .loop */
 	unsigned int sending;
@@ -73,7 +73,7 @@ struct mad_agent {
 	struct mad_agent_cfg cfg;
 	uint32_t id; /* upper half of the TIDs of the agent's requests */
 	struct list link; /* link in ep->agents */
-	struct list txs; /* struct mad_tx */
+	struct list txs; /* list of struct mad_tx.link */
 	bool closing;
 };
 
@@ -103,7 +103,7 @@ struct mad_tx {
 	unsigned int retries, left;
 	mad_done_fn *done; /* NULL for a reply, which ends with its last ACK */
 	void *ctx;
-	struct rmpp_rx *rx; /* reception of the response, in MAD_TX_RECV */
+	struct rmpp_rx *rx; /* reception of the response, in the state MAD_TX_RECV */
 	bool rmpp;
 	/*
 	 * .segs: number of segments of the message. .sent, .acked, .win_last: index (from 1) of the

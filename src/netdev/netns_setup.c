@@ -127,7 +127,7 @@ int netns_enter(int user_fd, int net_fd)
 	return 0;
 }
 
-/* ----- names that are added and removed */
+/* ----- names of namespaces that are added or removed */
 
 int netns_watch(int *ret_fd)
 {

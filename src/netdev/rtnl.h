@@ -54,7 +54,7 @@ void rtnl_close(struct rtnl *nl);
 
 struct rtnl_link {
 	int ifindex;
-	uint32_t flags; /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP */
+	uint32_t flags; /* IFF_* flags, such as IFF_UP and IFF_LOWER_UP */
 	uint32_t mtu;
 	uint32_t txqlen;
 	uint8_t operstate; /* IF_OPER_* */

@@ -29,7 +29,7 @@ static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
 static_assert(TAP_FRAME_MAX >= 65536 + 22, "an Ethernet header and two VLAN tags");
 
-/* A virtio-net header of either kind */
+/* The virtio-net header of a TAP of either kind (enum tap_kind) */
 union vnet_buf {
 	struct virtio_net_hdr h;
 	uint8_t octets[VNET_LEN_MAX];

@@ -28,7 +28,7 @@
 #define UDP_SOCK_MSGS 16 /* largest number of messages of one recvmmsg() */
 /* Largest number of datagrams in one received message: UDP_MAX_SEGMENTS of Linux 6.9 and later */
 #define UDP_SOCK_RX_SEGS 128
-/* largest number of datagrams of one call */
+/* largest number of datagrams that one udp_sock_recv() returns */
 #define UDP_SOCK_MAX (UDP_SOCK_MSGS * UDP_SOCK_RX_SEGS)
 
 #define UDP_RX_RETIRED 8

@@ -41,7 +41,7 @@
 uint32_t node_port_set_state(struct node_port *p, enum ib_port_state state);
 void node_port_init(struct node_port *p);
 
-/* One Get or Set of an attribute by the SMA. */
+/* A Get or Set of one attribute, which the SMA handles. */
 struct sma_req {
 	struct node *n;
 	struct node_port *end; /* end port that received the request */

@@ -15,7 +15,7 @@
 
 #define INTERVAL_MIN NS_MSEC(100)
 #define INTERVAL_MAX NS_SEC(60)
-#define SUBNET_TIMEOUT_UNIT 4096ull /* duration of SubnetTimeOut 0 in ns */
+#define SUBNET_TIMEOUT_UNIT 4096ull /* duration in ns that SubnetTimeOut 0 means */
 
 static const uint16_t slot_traps[] = {
 	MAD_TRAP_LINK_STATE, MAD_TRAP_CAP_CHANGE, MAD_TRAP_BAD_MKEY,
