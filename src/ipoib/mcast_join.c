@@ -60,6 +60,7 @@ struct ipoib_ah_attr ipoib_mcast_ah_attr(const struct ipoib_mcast *m,
 
 static void mcast_ready(struct ipoib_mcast *m, ns_t now)
 {
+	m->failures = 0;
 	ipoib_ah_drop(m->link, &m->lent);
 	ipoib_mcast_set_state(m, IPOIB_MCAST_READY, 0);
 	ipoib_mcast_release_held(m, now);
@@ -71,7 +72,6 @@ void ipoib_mcast_granted(struct ipoib_mcast *m, const struct ib_mcmember_rec *re
 
 	m->rec = *rec;
 	m->status = 0;
-	m->failures = 0;
 	ipoib_mcast_attach(m);
 	if (ipoib_mcast_lends(m))
 		ipoib_mcasts_attach(m->link);

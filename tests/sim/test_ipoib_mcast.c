@@ -569,6 +569,28 @@ static void test_handle_refused_for_a_member_is_asked_for_again(void **state)
 	rig_fini(&r);
 }
 
+/* The requests are sent at 0, 1, 3, 7, 15, 31 and 47 s, and packets do not cause more of them. */
+static void test_handle_that_is_refused_again_is_asked_for_less_often(void **state)
+{
+	unsigned int before;
+
+	rig_init_up(&r, 1);
+	rig_sa_make(&r, GROUP);
+	r.ah_err = -ENOMEM;
+	before = r.acts[IPOIB_ACT_AH_CREATE];
+	for (unsigned int i = 0; i < 600; i++) {
+		rig_tx_group(&r, GROUP, 1);
+		rig_run(&r, NS_MSEC(100));
+	}
+	assert_in_range(r.acts[IPOIB_ACT_AH_CREATE] - before, 5, 7);
+	r.ah_err = 0;
+	rig_run(&r, IPOIB_BACKOFF_MAX);
+	rig_tx_group(&r, GROUP, 2);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 1);
+	rig_fini(&r);
+}
+
 static void test_full_group_table_drops_and_recovers(void **state)
 {
 	rig_init_up(&r, 1);
@@ -764,6 +786,7 @@ int main(void)
 		cmocka_unit_test(test_sm_restart_without_the_group_ends_sending_to_it),
 		cmocka_unit_test(test_trap_67_receiver_makes_its_group_again),
 		cmocka_unit_test(test_handle_refused_for_a_member_is_asked_for_again),
+		cmocka_unit_test(test_handle_that_is_refused_again_is_asked_for_less_often),
 		cmocka_unit_test(test_full_group_table_drops_and_recovers),
 		cmocka_unit_test(test_the_links_own_group_can_be_received_as_an_ip_group),
 		cmocka_unit_test(test_what_is_no_group_is_dropped),
