@@ -16,7 +16,7 @@ static const struct eth_head infiniband = { .len = 44, .type_at = 40 };
 static struct eth_head head = { .len = 14, .type_at = 12 }; /* link header of packets to coalesce */
 static unsigned int encap = 4; /* octets of encapsulation before the IP header, 4 or 0 */
 
-/* Compute the checksum of RFC 1071, one octet pair at a time and without code of src/wire/inet. */
+/* Compute the checksum of RFC 1071 octet by octet, without code of src/wire/inet. */
 static uint16_t plain_sum(const uint8_t *p, size_t len, uint32_t sum)
 {
 	for (size_t i = 0; i < len; i++)
@@ -77,8 +77,8 @@ static size_t make_ip(uint8_t *b, bool v6, bool udp, uint32_t seq, uint8_t flags
 }
 
 /*
- * Make a super-frame as the TAP delivers it: with a partial checksum, and with the encapsulation in
- * hdr[].
+ * Make a super-frame with a partial checksum, as the TAP delivers it. Then put the encapsulation
+ * before the IP header, in hdr[].
  */
 static struct pkt *make_super(struct pkt_pool *pool, bool v6, bool udp, size_t n, uint16_t mss,
 			      uint8_t flags)
@@ -405,7 +405,7 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	eth_gro_flush(&g);
 	/*
 	 * the segment with a wrong checksum must be delivered uncoalesced, so that the kernel
-	 * counts it
+	 * counts the error
 	 */
 	assert_int_equal(sink.frames, 3);
 	assert_int_equal(sink.n[1], 1);
@@ -506,9 +506,7 @@ static void test_gro_survives_garbage(void **state)
 	pkt_pool_destroy(pool);
 }
 
-/*
- * Repeat the tests with the link header of a device of ARP hardware type 32, which has 44 octets.
- */
+/* Repeat the tests with the 44-octet link header of a device of ARP hardware type 32. */
 static void test_gro_behind_a_header_of_44_octets(void **state)
 {
 	head = infiniband;

@@ -253,7 +253,7 @@ static void test_leave_by_each_version(void **state)
 	report3(IS_EX, 0, g1);
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
-	report3(BLOCK, 2, g1); /* BLOCK blocks the listed sources only, so it is no leave */
+	report3(BLOCK, 2, g1); /* blocks only the listed sources, so g1 must stay joined */
 	er_run(NS_MSEC(10));
 	assert_true(member(g1, false));
 	report3(TO_IN, 0, g1);
@@ -378,8 +378,8 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 	assert_false(member(all4, false) || member(all_nodes6, true) || member(g1, false) ||
 		     member(g2, false));
 	/*
-	 * neither a report that was still in the TAP's queue nor a list that comes late may cause a
-	 * join
+	 * neither a report that was still in the TAP's queue nor a late list of the kernel's groups
+	 * may cause a join
 	 */
 	tx4(b, report_igmp(b, V2_REPORT, g1));
 	sync4(&g2, 1);
@@ -395,8 +395,8 @@ static void test_I31_down_leaves_all_groups_and_up_joins_again(void **state)
 }
 
 /*
- * A link that comes up again joins all its groups again. A report must wait for this join of its
- * group, as for the first join.
+ * A link that comes up again joins all its groups again. A report must wait until its group has
+ * been joined again.
  */
 static void test_report_waits_for_the_join_after_the_link_was_down(void **state)
 {

@@ -274,7 +274,7 @@ static void test_ethernet_padding_is_not_carried(void **state)
 	n = er_udp4(b, er_ip_own, er_ip_peer, 3);
 	er_tx(er_peer_mac, ETH_P_IPV4, b, 46);
 	check_to_peer(b, n);
-	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* long enough to have its own buffer */
+	er_tx(er_peer_mac, ETH_P_IPV4, b, 150); /* too long for hdr[], so it is in a buffer */
 	check_to_peer(b, n);
 	n = er_ip6(b, v6_own, v6_peer, 59, 64, "x", 1);
 	er_tx(er_peer_mac, ETH_P_IPV6_, b, 46);

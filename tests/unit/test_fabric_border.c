@@ -160,14 +160,14 @@ static void test_an_end_port_has_the_lids_behind_its_port_alone(void **state)
 	assert_true(passes(&o[0], LID_5));
 	assert_false(passes(&o[0], LID_6));
 	assert_false(passes(&o[0], LID_S2));
-	/* No packet with the LID of the end port behind s1/5 may enter by another link. */
+	/* The end port behind s1/5 has LID_5. Packets from LID_5 must not enter by another link. */
 	assert_false(passes(&o[1], LID_5));
 	assert_true(passes(&o[1], LID_6));
 }
 
 /*
  * Several links can join two fabrics. A packet may enter by any of these links, even if the LFTs
- * route its source LID to another one.
+ * route its source LID to another link.
  */
 static void test_switches_outside_may_use_another_of_their_links(void **state)
 {

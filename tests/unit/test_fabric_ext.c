@@ -338,8 +338,8 @@ static void expect_taken(unsigned int n, unsigned int packets)
 }
 
 /*
- * An end whose ops declare that it accepts trains must get trains. If a capture on the way records
- * each packet, trains must be cut before it.
+ * An end whose ops declare that it accepts trains must get trains. While a capture records the link
+ * of this end, the end must get single packets.
  */
 static void test_an_end_gets_trains_if_it_takes_them(void **state)
 {

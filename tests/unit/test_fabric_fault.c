@@ -541,8 +541,8 @@ static void test_stall_holds_data_as_a_link_without_credits(void **state)
 	assert_int_equal(fabric_send_queue(p).waiting, 5);
 	assert_int_equal(fabric_send_queue(p).sent, 0);
 	/*
-	 * Packets that a fault holds back must not be counted as queued, because senders would wait
-	 * until these packets had left the queue.
+	 * Packets that a fault holds back must not be counted as queued, because otherwise senders
+	 * would wait until these packets had left the queue.
 	 */
 	assert_int_equal(fabric_queued(r.f), 0);
 	other = id;

@@ -144,8 +144,8 @@ static struct pkt *sealed_train(unsigned int to)
 }
 
 /*
- * The switch must verify the VCRC of each packet of a train. Trains are cut at external ends, so
- * the packets arrive one by one.
+ * The switch must verify the VCRC of each packet of a train. The external end e2 accepts no trains,
+ * so it gets the packets one by one.
  */
 static void test_I10_packets_of_a_train_with_CRCs(void **state)
 {
@@ -485,7 +485,7 @@ static void test_I7_enforcement_in(void **state)
 	p.pkey = 0x0001;
 	send1(p);
 	p.pkey = 0x0002;
-	/* both P_Keys are limited; at the ingress port, only the low 15 bits must match */
+	/* a limited P_Key in packet and table; the ingress port compares only the low 15 bits */
 	send1(p);
 	assert_int_equal(e2->n, 4);
 	rig_np(&r, "s/1")->pi.part_enforce_in = false;
@@ -720,7 +720,8 @@ static void test_port_0_checks_the_icrc(void **state)
 }
 
 /*
- * --- a request from the switch to its own LID, which must arrive although the LFT has no entry yet
+ * --- the switch sends a request to its own LID. The request must arrive although the LFT has no
+ * entry for this LID yet.
  */
 static unsigned int answers;
 

@@ -59,8 +59,8 @@ static const struct member *member(const struct codec *c, const char *field)
 }
 
 /*
- * Tell whether the decoded member has the value of a field of @bits bits that are all ones; with
- * @bits 0, tell whether the member is zero
+ * Tell whether the decoded member has the value of a field that consists of @bits ones. If @bits is
+ * 0, tell whether the member is zero
  */
 static bool has(const uint8_t *host, const struct member *m, unsigned int bits)
 {

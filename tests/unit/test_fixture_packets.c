@@ -16,8 +16,8 @@
 #include "world/ip.h"
 
 /*
- * Tests, on whole packets, what the fixtures contain for a packet: the kind of message, the offsets
- * of its fields, and its description
+ * Tests the fixtures of whole packets: the kind of the message, the offsets of its fields, and the
+ * description of the packet
  */
 
 #define PEER_QPN 0x112233
@@ -484,7 +484,7 @@ static void test_dhcp(void **state)
 	IS(s, "DHCP End option", "Padding", 0);
 }
 
-/* Tests messages that a device under test sends when its timers fire, not as answers */
+/* Tests that .timed is true only for probes (DAD and reachability), which timers send */
 static void test_neighbour_solicitations(void **state)
 {
 	struct rig *r = *state;

@@ -80,8 +80,8 @@ static void test_I7_unicast_octets(void **state)
 	assert_int_equal(hca_qp_modify(qp, 2, RIG_QKEY), 0);
 	p = rig_payload(r, 1);
 	/*
-	 * as if the packet had been received before: the number of hops that its descriptor has
-	 * left must have no effect
+	 * like a packet that was received before, this one has few hops left in its descriptor; the
+	 * HCA must send it with all PKT_HOPS hops
 	 */
 	p->hops = 1;
 	rig_send(r, qp, ah, p, RIG_FAR_QPN);
@@ -164,7 +164,7 @@ static void test_I9_multicast_octets(void **state)
 		0x00,
 		0x00,
 		0x00,
-		/* DETH: Q_Key of the QP, because the Q_Key in the send has bit 31 */
+		/* DETH: Q_Key of the QP, because the Q_Key in the send has bit 31 set */
 		0x00,
 		0x00,
 		0x0b,

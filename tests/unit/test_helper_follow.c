@@ -259,8 +259,8 @@ static void test_helper_does_not_follow_a_namespace_that_is_opened_in_another_wa
 	assert_int_equal(netdev_ns_open(t.h, t.spec.path, &ns, &info), 0);
 	assert_int_equal(ns, t.ns);
 	/*
-	 * this path is the file in /run/netns for which t.name stands, so it opens the same
-	 * namespace
+	 * t.spec.path is the path of the file t.name in /run/netns, so the helper can follow a
+	 * namespace that was opened by this path
 	 */
 	assert_true(info.follows);
 	assert_int_equal(netns_open(&t.spec, &fd), 0);
@@ -354,8 +354,8 @@ static void test_helper_moves_no_link_whose_name_is_that_of_a_parked_tap(void **
 	assert_int_equal(netdev_tap_create(t.h, t.ns, &conf, &fd, &ifindex), 0);
 	assert_int_equal(netdev_helper_seal(t.h), 0);
 	/*
-	 * closing its descriptor deletes the TAP, so the helper cannot move the TAP back to the
-	 * helper's own namespace
+	 * closing the descriptor of t.tap deletes this TAP, so the helper cannot move this TAP back
+	 * to the helper's own namespace
 	 */
 	tap_close(&t.tap);
 	replace(&t, &first);

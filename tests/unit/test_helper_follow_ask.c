@@ -158,8 +158,8 @@ test_follow_namespace_that_changes_all_the_time_is_followed_ever_more_slowly(voi
 	}
 	assert_in_range(n, 10, 20);
 	/*
-	 * The namespace was present for a minute. When the namespace is lost now, the next question
-	 * must come as soon as after the first loss.
+	 * The namespace was present for a minute. So the delay of the next question after this loss
+	 * must be as short as after the first loss.
 	 */
 	now += NS_SEC(60);
 	follow_event(&f);

@@ -160,8 +160,8 @@ static pid_t parent_of(const char *pid, char ret_name[32])
 }
 
 /*
- * Return the pid of a child of process @parent with the name @name (NULL: any child); 0 if there is
- * none
+ * Return the pid of a child of process @parent, or 0 if there is none. The child must have the name
+ * @name, unless @name is NULL
  */
 static pid_t child_of(pid_t parent, const char *name)
 {

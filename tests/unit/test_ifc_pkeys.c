@@ -89,7 +89,7 @@ static void update(struct ifc_pkeys *k)
 }
 
 /*
- * Let time pass until @until, and call ifc_pkeys_update() whenever its timer fires. The table does
+ * Let time pass until @until, and call ifc_pkeys_update() whenever a timer fires. The table does
  * not change.
  */
 static void pass(struct ifc_pkeys *k, ns_t until)
@@ -211,8 +211,8 @@ static void test_H30_a_full_table_is_told_within_seconds(void **state)
 	memset(table, 0, sizeof(table));
 	update(&k);
 	/*
-	 * The number of reports in a time is limited only for P_Keys that appear. P_Keys that
-	 * disappear are reported at once.
+	 * The rate of reports is limited only for P_Keys that appear. P_Keys that disappear are
+	 * reported at once.
 	 */
 	assert_int_equal(nlog, TABLE);
 	ifc_pkeys_stop(&k);
@@ -299,7 +299,7 @@ static void test_H30_a_pkey_without_success_is_told_again(void **state)
 	assert_int_equal(times_told(0x8002), 2);
 	pass(&k, NS_SEC(600));
 	/*
-	 * After each failure came() is called again: after 1, 2, 4, ... 64 s, and then every 64 s.
+	 * While came() fails, it is called again after 1, 2, 4, ... 64 s, and then every 64 s.
 	 */
 	assert_int_equal(times_told(0x8002), 1 + 7 + (600 - 127) / 64);
 	refused = 0;

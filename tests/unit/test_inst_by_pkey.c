@@ -117,7 +117,7 @@ static void park(struct rig *r, int err)
 	assert_int_equal(netdev_helper_dispatch(&r->helper), 0);
 }
 
-/* Run the loop until a timer has fired. Returns false if there is no timer. */
+/* Let time pass until the next timer fires. Returns false if there is no timer. */
 static bool turn(struct rig *r)
 {
 	struct timers *t = &r->in.loop.timers;

@@ -146,8 +146,8 @@ static void show(const char *who, const uint8_t *mad)
 }
 
 /*
- * Asynchronous events that both implementations raise: the event of src/node, and the number of the
- * kernel's enum ib_event_type for kmod
+ * Asynchronous events that both implementations raise. .node: the event of src/node; .kmod: the
+ * number that the event of kmod has in the kernel's enum ib_event_type
  */
 static const struct {
 	enum node_event node;

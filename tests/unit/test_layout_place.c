@@ -157,8 +157,8 @@ static void test_ring_is_one_level(void **state)
 }
 
 /*
- * A chain S0 - S1 - S2 - S3 - S4 of switches with CAs at both ends. The level of a switch must be
- * its distance from the nearer end.
+ * A chain S0 - S1 - S2 - S3 - S4 of switches with a CA at each end. The level of a switch must be
+ * its distance, in cables, from the nearest CA.
  */
 static void test_levels_count_from_the_nearest_ca(void **state)
 {

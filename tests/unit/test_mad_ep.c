@@ -65,7 +65,7 @@ static struct mad_tx *request(struct mad_agent *a, uint8_t method, unsigned int 
 	return tx;
 }
 
-/* Let the peer's agent @b answer the request that was received last, which is stored in heard */
+/* Let the peer's agent @b answer the last received request, which is heard.msg */
 static void answer(struct mad_agent *b, uint8_t method)
 {
 	uint8_t mad[MAD_LEN] = { 0 };

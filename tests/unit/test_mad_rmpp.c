@@ -620,8 +620,8 @@ static void test_I20_beginnings_leave_room_for_others_and_for_answers(void **sta
 	assert_int_equal(got.calls, 1);
 	assert_int_equal(got.status, 0);
 	/*
-	 * The receiver ends a reception after some seconds without a segment, so now it must accept
-	 * a new one.
+	 * The receiver ends a reception after some seconds without a segment. So now a new
+	 * reception must be possible.
 	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv_at(0, 2, tid++, 1), 0);
@@ -646,8 +646,8 @@ static void test_I20_receptions_are_limited(void **state)
 		assert_int_equal(multi_recv(1, seg), 0);
 	assert_in_range(seg * SA_DATA_LEN, 250000, 270000);
 	/*
-	 * The receiver ends a reception after some seconds without a segment, so now it must accept
-	 * a new one.
+	 * The receiver ends a reception after some seconds without a segment. So now a new
+	 * reception must be possible.
 	 */
 	rig_run(&rig, NS_SEC(6));
 	assert_int_equal(multi_recv(5, 1), 0);
@@ -674,7 +674,7 @@ static void test_I20_stop_and_abort_end_a_request(void **state)
 	}
 }
 
-/* Let an ACK, STOP or ABORT for the answer that the server is sending arrive from LID @lid */
+/* Deliver an ACK, STOP or ABORT from LID @lid, about the answer that the server is sending */
 static int control_recv(struct rmpp_hdr h, uint16_t lid)
 {
 	struct mad_addr from = mad_addr_gmp(lid, 0);
@@ -756,8 +756,8 @@ static void test_I20_old_acks_change_nothing(void **state)
 }
 
 /*
- * The receiver claims in its ACK that it accepts 2^32 segments at once. The sender must not send
- * all 500 segments of its table in one burst.
+ * The receiver's ACKs say that its window ends at segment 2^20, and then at 2^32 - 1. Nevertheless
+ * the sender may be only RMPP_TX_WINDOW segments ahead of the last confirmed segment.
  */
 static void test_I20_window_of_an_ack_is_capped(void **state)
 {
@@ -776,8 +776,8 @@ static void test_I20_window_of_an_ack_is_capped(void **state)
 		assert_int_equal(rig.n - before, i ? 0 : RMPP_TX_WINDOW);
 	}
 	/*
-	 * A further ACK, which again claims room for 2^32 segments, confirms 100 more segments. The
-	 * window must move on by 100 segments, and not more.
+	 * A further ACK has the same end of the window, and confirms 100 more segments. The sender
+	 * must send exactly 100 more segments.
 	 */
 	before = rig.n;
 	control_recv((struct rmpp_hdr){ .type = RMPP_TYPE_ACK, .data1 = 101, .data2 = 0xffffffff },

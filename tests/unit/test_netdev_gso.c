@@ -28,7 +28,7 @@ struct relay {
 	struct side a, b;
 	struct pkt_pool *pool;
 	struct tap_rx rx;
-	unsigned int gso[TAP_GSO_UDP6 + 1]; /* number of frames from a, by kind */
+	unsigned int gso[TAP_GSO_UDP6 + 1]; /* number of frames that came from .a.tap, by kind */
 	unsigned int partial; /* number of these frames with a partial checksum */
 	uint16_t gso_size; /* gso_size of the last super-frame */
 };

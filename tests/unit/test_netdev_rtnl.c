@@ -238,7 +238,7 @@ static void on_told(const struct rtnl_event *ev, void *arg)
 	t->up[k] = ev->link.flags & IFF_UP;
 }
 
-/* A namespace with .n TAPs, and a socket for events that has lost some events about t0 */
+/* A namespace with .n TAPs, and an event socket that has lost some events about t0 */
 struct lossy {
 	struct rtnl nl;
 	struct rtnl_events events;

@@ -357,8 +357,7 @@ static void test_udp_a_peer_that_is_not_there_is_counted_and_harms_nothing(void 
 }
 
 /*
- * Received packets share buffers. So packets that wait need few buffers, although there are many of
- * them.
+ * Received packets share buffers. So even many packets that wait must need only few buffers.
  */
 static void test_udp_a_thousand_packets_that_wait_hold_few_buffers(void **state)
 {

@@ -70,7 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Check the octets of all messages, collected from the parts of each message. */
+/* Put the parts of each message together, and check the octets of all messages. */
 static void check_octets(const uint32_t *len, unsigned int n)
 {
 	static uint8_t got[UDP_BATCH_OCTETS];

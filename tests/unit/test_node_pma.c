@@ -193,8 +193,8 @@ static void test_samples_idle(void **state)
 }
 
 /*
- * The port must count the events of SampleInterval, which begins when the time SampleStart has
- * passed, and no other events.
+ * SampleInterval begins when the time SampleStart has passed. The port must count the events in
+ * this interval, and no other events.
  */
 static void test_samples_count_an_interval(void **state)
 {
