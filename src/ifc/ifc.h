@@ -249,8 +249,8 @@ struct ifc {
 	enum eth_shape shape;
 	uint8_t mac[6]; /* Ethernet shape: MAC of the network interface */
 	/*
-	 * InfiniBand shape: the arguments of the last call of .set_lladdr; zero: .set_lladdr was
-	 * not called yet, or the address was not known then
+	 * InfiniBand shape: the addresses that the last call of .set_lladdr passed. An address is
+	 * zero if there was no such call, or if it was unknown at the time of the call
 	 */
 	struct ipoib_lladdr own;
 	ib_gid broadcast;

@@ -85,7 +85,7 @@ struct pkt *train_split_link(struct pkt *t, unsigned int k);
 
 /*
  * train_skip_link() - Drop the first @k packets of a train that has the headers LRH to DETH and
- * more than @k packets. The function needs no descriptor
+ * more than @k packets. The function needs no further descriptor, so it cannot fail
  */
 void train_skip_link(struct pkt *t, unsigned int k);
 
