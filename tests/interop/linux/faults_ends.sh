@@ -21,6 +21,11 @@ another() { [ "$(lladdr)" != "$old" ]; }
 # After each boot ib0 has the same QPN. Loading the driver once more gives ib0 the next QPN.
 g a "modprobe -r ib_ipoib && modprobe ib_ipoib && ip addr add 10.4.9.1/16 dev ib0 && ip addr add fd04::901/64 dev ib0 && ip link set ib0 up" ||
 	echo "# ib_ipoib is not loaded again"
+# The VM speaks when it has both IPv6 addresses for good. Otherwise its first ND request may come from its link-local address.
+# Then Linux learns the address of h2, and sends no ND request from fd04::901. So h2 keeps the old link-layer address of fd04::901
+# for up to 50 s, as in F19.
+addresses_ready() { g a "ip -6 addr show dev ib0 | grep -q fe80 && ! ip -6 addr show dev ib0 tentative | grep -q inet6"; }
+check "duplicate address detection ends" eventually $vm_patience addresses_ready
 talk
 check "the VM is killed and is back with another QPN" fault "VM booted again with another QPN, from when it speaks" 46m 6 another true
 check "the far host has it back, too" eventually 10 flows 7791 46m
