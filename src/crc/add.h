@@ -3,149 +3,148 @@
 #define CRC_ADD_H
 
 /*
- * DOC: Adding packets to a sum, in lines
+ * DOC: Adding payloads to a sum, in lines
  *
- * The octets of a packet are XORed into the sum (crc/sum.h) in lines of 64 octets. A line of the
- * payload is a line of the cache, too: a read across the border between two lines of the cache
- * would take as long as two reads.
+ * The payloads of packets are the rows of a table in memory. A row of the table is XORed into the
+ * sum (crc/sum.h) in vectors of CRC_VEC octets. A vector of a row begins at a multiple of CRC_VEC,
+ * as its place in the sum does. So no vector crosses the border between two lines of the cache; if
+ * it did, it would take as long as two.
  *
- *	packet		  |  headers   |            payload             |tail|
- *	lines		|.......|.......|.......|.......|.......|.......|.......|
- *			 <--- front --->|<---- payload -------->|<---- back --->
+ *	sum	|.......|.......|.......|.......|.......|.......|.......|
+ *	row 0	    <------------------------------------------>
+ *	row 1	        <------------------------------------------>
+ *	row 2	            <------------------------------------------>
+ *		   edges|    vectors that all rows have     |  edges
  *
- * The lines that have octets of the headers or of the tail are made anew in the group of the sum.
- * The lines that belong to the payload as a whole are added from where they are. Four packets are
- * added together, so that a line of the sum is read and written once for all of them.
+ * In the vectors that all rows of a group have, the sum stays in registers while the rows are
+ * added. The vectors at the edges are added row by row. The first and the last of them may have
+ * octets that do not belong to the row, and these are masked.
  *
- * Each kernel includes this file, so that the functions are compiled for the registers of its CPU.
+ * Each kernel defines CRC_VEC and includes this file, so that the functions are compiled for the
+ * registers of its CPU.
  */
 
 #include <string.h>
 
 #include "crc/kern.h"
-#include "crc/sum.h"
 
-typedef uint8_t crc_line __attribute__((vector_size(CRC_LINE), may_alias));
+typedef uint8_t crc_vec __attribute__((vector_size(CRC_VEC), may_alias));
+typedef uint8_t crc_vec_unaligned __attribute__((vector_size(CRC_VEC), may_alias, aligned(1)));
 
 #define CRC_INLINE static inline __attribute__((always_inline))
+#define CRC_GROUP 8 /* largest number of rows that are added together */
+#define CRC_BLOCK (4 * CRC_VEC) /* octets of the sum that are kept in registers */
 
-/* --- the lines of a packet */
+CRC_INLINE uint32_t crc_vec_up(uint32_t at)
+{
+	return (at + CRC_VEC - 1) / CRC_VEC * CRC_VEC;
+}
+
+CRC_INLINE uint32_t crc_vec_down(uint32_t at)
+{
+	return at / CRC_VEC * CRC_VEC;
+}
 
 /*
- * Make the lines with the headers, and with the octets of the payload up to the end of a line. The
- * copies in this function and the next have a constant length, which takes few instructions. So
- * before @lines there is room for the octets of hdr[] that come before the headers.
+ * The functions below take a row as the address @row that its octets would have if they began at
+ * offset 0 of the sum.
  */
-CRC_INLINE void crc_front(uint8_t *lines, uint32_t at, const struct pkt *p, uint32_t hdr_len)
-{
-	uint8_t *to = lines + at % CRC_LINE;
 
-	memcpy(to + hdr_len - PKT_HDR_MAX, p->hdr, PKT_HDR_MAX);
-	memset(to - CRC_LINE, 0, CRC_LINE);
-	to[0] ^= 0xff;
-	to[1] ^= 0xff;
-	memcpy(to + hdr_len, p->slice[0].data, CRC_LINE);
+/* Add the whole vectors of a row from offset @from to offset @to */
+CRC_INLINE void crc_add_vecs(uint8_t *sum, const uint8_t *row, uint32_t from, uint32_t to)
+{
+	for (; from < to; from += CRC_VEC)
+		*(crc_vec *)(sum + from) ^= *(const crc_vec *)(row + from);
 }
 
-/* Make the lines with the last @n octets of the payload, fewer than a line has, and with the tail. */
-CRC_INLINE void crc_back(uint8_t *lines, uint32_t n, const struct pkt *p, uint16_t vcrc)
+/* Add the octets from offset @from to offset @to, which are in the vector at offset @at. */
+CRC_INLINE void crc_add_some(uint8_t *sum, const uint8_t *row, uint32_t at, uint32_t from,
+			     uint32_t to)
 {
-	uint8_t *to = lines + n;
+	const uint8_t *ones = crc_k.mask + sizeof(crc_k.mask) / 3;
+	crc_vec v = *(const crc_vec *)(row + at);
 
-	if (n) /* the whole line is in the buffer; a line behind the payload need not be */
-		memcpy(lines, p->slice[0].data + p->slice[0].len - n, CRC_LINE);
-	memcpy(to, p->tail, PKT_TAIL_MAX);
-	to += p->tail_len;
-	memset(to, 0, CRC_LINE);
-	memcpy(to - sizeof(vcrc), &vcrc, sizeof(vcrc));
+	v &= *(const crc_vec_unaligned *)(ones - (from - at));
+	v &= *(const crc_vec_unaligned *)(ones + CRC_VEC_MAX - (to - at));
+	*(crc_vec *)(sum + at) ^= v;
 }
 
-CRC_INLINE void crc_hold(struct crc_sum *s, const struct crc_sum_pkt *own, const struct pkt *p)
+/* Add the octets of a row from offset @from to offset @to that do not fill a vector. */
+CRC_INLINE void crc_add_ends(uint8_t *sum, const uint8_t *row, uint32_t from, uint32_t to)
 {
-	struct crc_sum_group *g = &s->group;
-	struct crc_sum_copy *c = &g->copy[g->n];
-	uint8_t *front = c->front + PKT_HDR_MAX;
-	uint32_t begin = own->at + s->hdr_len, end = own->at + p->len;
-	uint32_t skip = -begin % CRC_LINE; /* octets of the payload before its first whole line */
-	uint32_t from = (begin + skip) / CRC_LINE, to = end / CRC_LINE;
+	uint32_t first = crc_vec_down(from), last = crc_vec_down(to);
 
-	crc_front(front, own->at, p, s->hdr_len);
-	crc_back(c->back, end % CRC_LINE, p, own->vcrc);
-	g->front[g->n] = (struct crc_addend){ front, own->at / CRC_LINE, from };
-	g->payload[g->n] = (struct crc_addend){ p->slice[0].data + skip, from, to };
-	g->back[g->n] =
-		(struct crc_addend){ c->back, to, (own->at + s->len + CRC_LINE - 1) / CRC_LINE };
-	g->n++;
-}
-
-/* --- the sum */
-
-/* Add the lines of @a from line @from of the sum to the line before @to. */
-CRC_INLINE void crc_add_one(crc_line *sum, const struct crc_addend *a, uint32_t from, uint32_t to)
-{
-	const crc_line *p = (const crc_line *)a->p + (from - a->from);
-
-	for (sum += from; from < to; from++)
-		*sum++ ^= *p++;
-}
-
-CRC_INLINE void crc_add_four(crc_line *sum, const struct crc_addend *a, uint32_t from, uint32_t to)
-{
-	const crc_line *p0 = (const crc_line *)a[0].p + (from - a[0].from);
-	const crc_line *p1 = (const crc_line *)a[1].p + (from - a[1].from);
-	const crc_line *p2 = (const crc_line *)a[2].p + (from - a[2].from);
-	const crc_line *p3 = (const crc_line *)a[3].p + (from - a[3].from);
-
-	for (sum += from; from < to; from++)
-		*sum++ ^= *p0++ ^ *p1++ ^ *p2++ ^ *p3++;
-}
-
-/* Add four addends: the lines that they have in common, then the lines before and after these. */
-CRC_INLINE void crc_add_payloads(crc_line *sum, const struct crc_addend *a)
-{
-	uint32_t from = a[0].from, to = a[0].to;
-
-	for (unsigned int i = 1; i < CRC_GROUP; i++) {
-		from = a[i].from > from ? a[i].from : from;
-		to = a[i].to < to ? a[i].to : to;
+	if (first == last) {
+		crc_add_some(sum, row, first, from, to);
+		return;
 	}
-	if (to < from)
-		to = from;
-	crc_add_four(sum, a, from, to);
-	for (unsigned int i = 0; i < CRC_GROUP; i++) {
-		crc_add_one(sum, &a[i], a[i].from, from < a[i].to ? from : a[i].to);
-		crc_add_one(sum, &a[i], to, a[i].to);
+	if (from > first)
+		crc_add_some(sum, row, first, from, first + CRC_VEC);
+	if (to > last)
+		crc_add_some(sum, row, last, last, to);
+}
+
+/*
+ * Add @n rows, from offset @from on, in blocks up to at most offset @to. The next row is at @next
+ * octets from a row. Return: the offset up to which the rows are added
+ */
+CRC_INLINE uint32_t crc_add_blocks(uint8_t *sum, const uint8_t *rows, ptrdiff_t next,
+				   unsigned int n, uint32_t from, uint32_t to)
+{
+	for (; from + CRC_BLOCK <= to; from += CRC_BLOCK) {
+		crc_vec *s = (crc_vec *)(sum + from);
+		crc_vec a = s[0], b = s[1], c = s[2], d = s[3];
+		const uint8_t *row = rows + from;
+
+		for (unsigned int i = 0; i < n; i++, row += next) {
+			const crc_vec *v = (const crc_vec *)row;
+
+			a ^= v[0];
+			b ^= v[1];
+			c ^= v[2];
+			d ^= v[3];
+		}
+		s[0] = a;
+		s[1] = b;
+		s[2] = c;
+		s[3] = d;
+	}
+	return from;
+}
+
+/* Add @n rows. The first one begins at offset @at of the sum. */
+CRC_INLINE void crc_add_group(uint8_t *sum, const struct crc_rows *r, const uint8_t *row,
+			      ptrdiff_t next, uint32_t at, unsigned int n)
+{
+	/* The last row begins last, and the first row ends first. */
+	uint32_t from = crc_vec_up(at + (n - 1) * r->step), to = crc_vec_down(at + r->len);
+	uint32_t done = crc_add_blocks(sum, row, next, n, from, to);
+
+	for (unsigned int i = 0; i < n; i++, row += next, at += r->step) {
+		uint32_t end = crc_vec_down(at + r->len);
+
+		crc_add_vecs(sum, row, crc_vec_up(at), from < end ? from : end);
+		crc_add_vecs(sum, row, done, end);
+		crc_add_ends(sum, row, at, at + r->len);
 	}
 }
 
-CRC_INLINE void crc_add_group(struct crc_sum *s)
+CRC_INLINE void crc_add_rows(uint8_t *sum, const struct crc_rows *r)
 {
-	struct crc_sum_group *g = &s->group;
-	crc_line *sum = (crc_line *)s->octets;
+	ptrdiff_t next = r->next - (ptrdiff_t)r->step;
+	const uint8_t *row = r->first - r->at;
 
-	if (g->n == CRC_GROUP)
-		crc_add_payloads(sum, g->payload);
-	for (unsigned int i = 0; i < g->n; i++) {
-		if (g->n < CRC_GROUP)
-			crc_add_one(sum, &g->payload[i], g->payload[i].from, g->payload[i].to);
-		crc_add_one(sum, &g->front[i], g->front[i].from, g->front[i].to);
-		crc_add_one(sum, &g->back[i], g->back[i].from, g->back[i].to);
+	for (unsigned int i = 0, n; i < r->n; i += n) {
+		n = r->n - i < CRC_GROUP ? r->n - i : CRC_GROUP;
+		crc_add_group(sum, r, row + (ptrdiff_t)i * next, next, r->at + i * r->step, n);
 	}
-	g->n = 0;
 }
 
-/* Define crc_kernel.hold and crc_kernel.add of a kernel. */
-#define CRC_ADD(kernel)                                                             \
-	static void kernel##_hold(struct crc_sum *s, const struct crc_sum_pkt *own, \
-				  const struct pkt *p)                              \
-	{                                                                           \
-		crc_hold(s, own, p);                                                \
-		if (s->group.n == CRC_GROUP)                                        \
-			crc_add_group(s);                                           \
-	}                                                                           \
-	static void kernel##_add(struct crc_sum *s)                                 \
-	{                                                                           \
-		crc_add_group(s);                                                   \
+/* Define crc_kernel.add of a kernel. */
+#define CRC_ADD(kernel)                                                  \
+	static void kernel##_add(uint8_t *sum, const struct crc_rows *r) \
+	{                                                                \
+		crc_add_rows(sum, r);                                    \
 	}
 
 #endif

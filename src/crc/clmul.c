@@ -3,6 +3,7 @@
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
 
+#define CRC_VEC 16
 #include "crc/x86.h"
 
 /*

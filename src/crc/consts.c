@@ -139,4 +139,5 @@ void crc_consts_init(void)
 	memset(k->shift, 0x80, sizeof(k->shift)); /* 0x80: pshufb gives a zero octet */
 	for (unsigned int i = 0; i < 16; i++)
 		k->shift[16 + i] = (uint8_t)i;
+	memset(k->mask + CRC_VEC_MAX, 0xff, CRC_VEC_MAX);
 }

@@ -56,9 +56,7 @@
 
 #include "wire/ib_hdr.h"
 
-struct crc_sum;
-struct crc_sum_pkt;
-struct pkt;
+#define CRC_VEC_MAX 64 /* octets of the largest vector register */
 
 struct crc_fold {
 	uint64_t k[2];
@@ -81,6 +79,11 @@ struct crc_consts {
 	 * end; those from [16 + n] on move the other 16 - n octets to its start. Other octets become zero.
 	 */
 	uint8_t shift[48];
+	/*
+	 * CRC_VEC_MAX octets of zeros, as many of ones, and as many of zeros. A vector that is loaded from one of the
+	 * borders between them masks the first or the last octets of another vector
+	 */
+	uint8_t mask[3 * CRC_VEC_MAX];
 } __attribute__((aligned(64)));
 
 extern struct crc_consts crc_k;
@@ -117,6 +120,16 @@ struct crc_regs {
 	uint16_t vcrc;
 };
 
+/* Payloads of packets, the rows of a table in memory, and their places in a sum (crc/add.h) */
+struct crc_rows {
+	const uint8_t *first; /* the row that comes first in the sum */
+	ptrdiff_t next; /* octets in memory from a row to the row that comes next in the sum */
+	uint32_t len; /* octets of each row */
+	unsigned int n; /* number of rows */
+	uint32_t at,
+		step; /* offset in the sum of the first row, and octets from a row to the next one */
+};
+
 /* Code for one kind of CPU. crc16() and crc32() get at least 16 octets. */
 struct crc_kernel {
 	const char *name;
@@ -129,12 +142,10 @@ struct crc_kernel {
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
 	/*
-	 * Add a packet to the group of a sum, and add the group to the sum if it is full (crc/add.h).
-	 * The packet has one slice, of at least CRC_SUM_LINES octets
+	 * Add payloads to a sum (crc/add.h). @sum and the memory that contains the rows begin and end at multiples of
+	 * CRC_VEC_MAX, and a row and its place in the sum begin at equal distances from such multiples
 	 */
-	void (*hold)(struct crc_sum *s, const struct crc_sum_pkt *own, const struct pkt *p);
-	/* Add the group to the sum */
-	void (*add)(struct crc_sum *s);
+	void (*add)(uint8_t *sum, const struct crc_rows *r);
 };
 
 /*

@@ -1,83 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "crc/sum.h"
 
-#include <string.h>
-
 #include "crc/crc.h"
 #include "crc/kern.h"
 
-bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p)
-{
-	uint32_t hdr_len = pkt_hdr_len(p);
-	const uint8_t *hdr = p->hdr + p->head;
-
-	if (hdr_len < IB_LRH_LEN || !ib_lrh_has_bth(hdr))
-		return false;
-	s->grh = ib_lrh_has_grh(hdr);
-	if (hdr_len < ib_ud_hdr_len(s->grh) || p->len - hdr_len > CRC_SUM_PAYLOAD ||
-	    p->tail_len < IB_CRCS_LEN || p->tail_len > PKT_TAIL_MAX)
-		return false;
-	s->which = which;
-	s->n = s->group.n = 0;
-	s->used = 0;
-	s->hdr_len = hdr_len;
-	s->len = p->len + p->tail_len;
-	return true;
-}
-
-static bool in_lines(const struct pkt *p)
-{
-	return p->nslices == 1 && p->slice[0].len >= CRC_SUM_LINES;
-}
-
-/*
- * Return the offset at which @p is added. It is behind that of the packet before, and such that the
- * payload of a packet that is added in lines has its place in the lines.
- */
-static uint32_t place_of(const struct crc_sum *s, const struct pkt *p)
-{
-	uint32_t least = s->n ? s->pkt[s->n - 1].at + 1 : 0;
-
-	if (!in_lines(p))
-		return s->n ? least + CRC_SUM_STEP - 1 : 0;
-	return least + (uint32_t)((uintptr_t)p->slice[0].data - s->hdr_len - least) % CRC_LINE;
-}
-
-/* Let the sum have whole lines of octets up to the offset @end. */
-static void extend(struct crc_sum *s, uint32_t end)
-{
-	end = (end + CRC_LINE - 1) / CRC_LINE * CRC_LINE;
-	if (end <= s->used)
-		return;
-	memset(s->octets + s->used, 0, end - s->used);
-	s->used = end;
-}
+/* --- adding octets */
 
 typedef uint8_t vec __attribute__((vector_size(16), aligned(1), may_alias));
 
-static void mix_word(uint8_t *to, uint32_t word)
+static void mix(uint8_t *to, const uint8_t *from, size_t len)
 {
-	uint32_t sum;
-
-	memcpy(&sum, to, sizeof(sum));
-	sum ^= word;
-	memcpy(to, &sum, sizeof(sum));
-}
-
-static void mix(uint8_t *to, const void *p, size_t len)
-{
-	const uint8_t *from = p;
 	uint32_t word;
 
 	for (; len >= sizeof(vec); len -= sizeof(vec), to += sizeof(vec), from += sizeof(vec))
 		*(vec *)to ^= *(const vec *)from;
 	for (; len >= sizeof(word); len -= sizeof(word), to += sizeof(word), from += sizeof(word)) {
 		memcpy(&word, from, sizeof(word));
-		mix_word(to, word);
+		crc_sum_mix(to, word);
 	}
 	for (; len; len--)
 		*to++ ^= *from++;
 }
+
+#define COPIED_MAX PKT_HDR_MAX /* largest number of octets that add_to_all() adds */
+
+/*
+ * Add the same @len octets to all packets, at the offset @at from their LRH. To do so, make the sum
+ * of 1, 2, 4, 8, ... copies, each from the one before, and add those sums whose numbers of copies are n
+ * together.
+ */
+static void add_to_all(struct crc_sum *s, uint32_t at, const uint8_t *p, uint32_t len)
+{
+	uint8_t copies[COPIED_MAX + CRC_SUM_MAX * CRC_LINE], before[sizeof(copies)];
+	uint8_t *to = s->octets + s->at + at;
+
+	memcpy(copies, p, len);
+	for (unsigned int n = 1;; n *= 2) {
+		uint32_t length = n * s->step;
+
+		if (s->n & n) {
+			mix(to, copies, len);
+			to += length;
+		}
+		if (2 * n > s->n)
+			return;
+		memcpy(before, copies, len);
+		memset(copies + len, 0, length);
+		mix(copies + length, before, len);
+		len += length;
+	}
+}
+
+/* --- the messages of both CRCs */
 
 static void complement(uint8_t *p, unsigned int len)
 {
@@ -92,27 +66,18 @@ static void zeros_of(uint8_t *ret, const uint8_t *row, const uint8_t *ones)
 		ret[i] = ones[i] & ~row[i];
 }
 
-static void difference(struct crc_sum_pkt *own, const uint8_t *hdr, bool grh)
+static void find_difference(struct crc_sum *s, const uint8_t *hdr)
 {
-	zeros_of(own->to_icrc[0], hdr, grh ? crc_global_ones : crc_local_ones);
+	bool grh = ib_lrh_has_grh(hdr);
+	uint8_t *to_icrc = s->to_icrc;
+
+	s->ud_hdr_len = ib_ud_hdr_len(grh);
+	memset(to_icrc, 0, s->ud_hdr_len);
+	zeros_of(to_icrc, hdr, grh ? crc_global_ones : crc_local_ones);
 	/* The register of the ICRC complements 4 octets; that of the VCRC only 2 of these. */
-	complement(own->to_icrc[0] + IB_VCRC_LEN, IB_ICRC_LEN - IB_VCRC_LEN);
+	complement(to_icrc + IB_VCRC_LEN, IB_ICRC_LEN - IB_VCRC_LEN);
 	if (grh)
-		zeros_of(own->to_icrc[1], hdr + CRC_GLOBAL_ROW, crc_global_bth_ones);
-}
-
-/* Add a packet for which in_lines() is false: its headers, its slices and its tail. */
-static void add_parts(struct crc_sum *s, const struct crc_sum_pkt *own, const struct pkt *p)
-{
-	uint8_t *to = s->octets + own->at;
-
-	mix(to, p->hdr + p->head, s->hdr_len);
-	complement(to, IB_VCRC_LEN);
-	to += s->hdr_len;
-	for (unsigned int i = 0; i < p->nslices; to += p->slice[i++].len)
-		mix(to, p->slice[i].data, p->slice[i].len);
-	mix(to, p->tail, p->tail_len - IB_VCRC_LEN);
-	mix(to + p->tail_len - IB_VCRC_LEN, &own->vcrc, sizeof(own->vcrc));
+		zeros_of(to_icrc + CRC_GLOBAL_ROW, hdr + CRC_GLOBAL_ROW, crc_global_bth_ones);
 }
 
 /*
@@ -121,37 +86,18 @@ static void add_parts(struct crc_sum *s, const struct crc_sum_pkt *own, const st
  * complemented. If the VCRC is right, this message, as a polynomial, is a multiple of the
  * generator.
  */
-void crc_sum_add(struct crc_sum *s, const struct pkt *p)
+static void add_common(struct crc_sum *s, const struct pkt *p)
 {
-	struct crc_sum_pkt *own = &s->pkt[s->n];
+	uint32_t hdr_len = pkt_hdr_len(p);
+	uint8_t hdr[PKT_HDR_MAX];
 
-	own->at = place_of(s, p);
-	memcpy(&own->vcrc, p->tail + p->tail_len - IB_VCRC_LEN, sizeof(own->vcrc));
-	own->vcrc ^= 0xffff;
+	memcpy(hdr, p->hdr + p->head, hdr_len);
 	if (s->which & CRC_SUM_ICRC)
-		difference(own, p->hdr + p->head, s->grh);
-	s->n++;
-	extend(s, own->at + s->len);
-	if (in_lines(p))
-		crc_best->hold(s, own, p);
-	else
-		add_parts(s, own, p);
-}
-
-/*
- * Add a row of 16 octets, word by word. The rows of neighbouring packets overlap, and most are a
- * whole number of words apart. A load of a row would wait for the stores of several earlier words;
- * a load of a word gets the word from one store at once.
- */
-static void mix_row(uint8_t *to, const uint8_t *row)
-{
-	for (unsigned int i = 0; i < 16; i += 4) {
-		uint32_t word;
-
-		memcpy(&word, row + i, sizeof(word));
-		if (word)
-			mix_word(to + i, word);
-	}
+		find_difference(s, hdr);
+	complement(hdr, IB_VCRC_LEN);
+	add_to_all(s, 0, hdr, hdr_len);
+	if (p->tail_len > IB_CRCS_LEN)
+		add_to_all(s, p->len, p->tail, p->tail_len - IB_CRCS_LEN);
 }
 
 /*
@@ -164,24 +110,80 @@ static void mix_row(uint8_t *to, const uint8_t *row)
  */
 static void turn_to_icrc(struct crc_sum *s)
 {
-	for (unsigned int i = 0; i < s->n; i++) {
-		const struct crc_sum_pkt *own = &s->pkt[i];
-		uint8_t *p = s->octets + own->at;
+	static const uint8_t ones[IB_ICRC_LEN] = { 0xff, 0xff, 0xff, 0xff };
+	uint8_t *vcrc = s->first + s->len - IB_VCRC_LEN;
 
-		mix_row(p, own->to_icrc[0]);
-		if (s->grh)
-			mix_row(p + CRC_GLOBAL_ROW, own->to_icrc[1]);
-		mix_word(p + s->len - IB_CRCS_LEN, UINT32_MAX);
-		mix(p + s->len - IB_VCRC_LEN, &own->vcrc, IB_VCRC_LEN);
+	for (unsigned int k = 0; k < s->n; k++, vcrc += s->next)
+		crc_sum_mix(vcrc, s->vcrc[k]);
+	add_to_all(s, 0, s->to_icrc, s->ud_hdr_len);
+	add_to_all(s, s->len - IB_CRCS_LEN, ones, sizeof(ones));
+}
+
+/* --- the sum */
+
+static bool shape_fits(const struct pkt *p)
+{
+	uint32_t hdr_len = pkt_hdr_len(p);
+	const uint8_t *hdr = p->hdr + p->head;
+
+	return hdr_len >= IB_LRH_LEN && ib_lrh_has_bth(hdr) &&
+	       hdr_len >= ib_ud_hdr_len(ib_lrh_has_grh(hdr)) && p->nslices == 1 &&
+	       p->slice[0].len && p->slice[0].len <= CRC_SUM_PAYLOAD &&
+	       p->tail_len >= IB_CRCS_LEN && p->tail_len <= PKT_TAIL_MAX;
+}
+
+/*
+ * Choose the places of the packets. From one packet to the next, the place of the payload in its
+ * line of the cache changes by the length of the payload, modulo the length of a line. If the
+ * packets are placed backwards, it changes by the opposite. The smaller of both makes the shorter
+ * sum.
+ */
+static struct crc_rows place(struct crc_sum *s, const struct pkt_slice *payload, uint32_t hdr_len)
+{
+	struct crc_rows r = { payload->data, (ptrdiff_t)payload->len, payload->len, s->n };
+	uint32_t on = payload->len % CRC_LINE;
+	bool backwards = on > CRC_LINE / 2;
+
+	s->step = backwards ? CRC_LINE - on : on ? on : CRC_LINE;
+	s->next = (ptrdiff_t)s->step;
+	if (backwards) {
+		r.first += (s->n - 1) * r.next;
+		r.next = -r.next;
+		s->next = -s->next;
 	}
+	s->at = (uint32_t)((uintptr_t)r.first - hdr_len) % CRC_LINE;
+	s->first = s->octets + s->at + (backwards ? (s->n - 1) * s->step : 0);
+	r.at = s->at + hdr_len;
+	r.step = s->step;
+	return r;
+}
+
+static uint32_t end(const struct crc_sum *s)
+{
+	return s->at + s->len + (s->n - 1) * s->step;
+}
+
+bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, unsigned int n)
+{
+	struct crc_rows payloads;
+
+	if (!shape_fits(p))
+		return false;
+	s->which = which;
+	s->n = n;
+	s->len = p->len + p->tail_len;
+	payloads = place(s, &p->slice[0], pkt_hdr_len(p));
+	memset(s->octets, 0, (end(s) / CRC_LINE + 1) * CRC_LINE);
+	crc_best->add(s->octets, &payloads);
+	add_common(s, p);
+	return true;
 }
 
 bool crc_sum_right(struct crc_sum *s)
 {
-	const uint8_t *p = s->octets + s->pkt[0].at;
-	size_t len = s->pkt[s->n - 1].at - s->pkt[0].at + s->len;
+	const uint8_t *p = s->octets + s->at;
+	size_t len = end(s) - s->at;
 
-	crc_best->add(s);
 	if (s->which & CRC_SUM_VCRC && crc_best->crc16(0, p, len))
 		return false;
 	if (!(s->which & CRC_SUM_ICRC))

@@ -10,93 +10,111 @@
  * whether the ICRCs and the VCRCs of all packets are right. To add an octet takes less time than to
  * fold it (crc/kern.h).
  *
- *	packet 0	|headers|        payload        |pad ICRC|
- *	packet 1	         |headers|        payload        |pad ICRC|
- *	packet 2	                  |headers|        payload        |pad ICRC|
- *	sum		|--------------------------------------------------|
+ *	packet 0	|headers|        payload        |pad|CRCs|
+ *	packet 1	    |headers|        payload        |pad|CRCs|
+ *	packet 2	        |headers|        payload        |pad|CRCs|
+ *	sum		|------------------------------------------------|
  *
- * Each packet is added 1 to CRC_LINE octets further on than the packet before, so that its payload
- * has the same place in the lines of the cache as in the sum (crc/add.h). So each packet is
- * multiplied by another power of x. Both generators are primitive, and no two of these powers are
- * equal modulo either generator. So equal damage in two packets, or in all packets, is found.
- * Damage in one packet is found if and only if the CRC of this packet finds it. Other damage in
- * several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
+ * The packets of a train have equal headers, except for a few words, and their payloads follow each
+ * other in memory. So crc_sum_begin() adds the headers and pad octets that all packets have in
+ * common, which takes little more time than to add those of one packet, and all payloads. The
+ * caller then adds the words in which the headers differ, and the CRCs, packet by packet.
+ *
+ * From one packet to the next, the place in the sum moves by 1 to CRC_LINE octets, such that each
+ * octet of a payload has the same place in a line of the cache as in the sum (crc/add.h). So each
+ * packet is multiplied by another power of x. Both generators are primitive, and no two of these
+ * powers are equal modulo either generator. So equal damage in two packets, or in all packets, is
+ * found. Damage in one packet is found if and only if the CRC of this packet finds it. Other damage
+ * in several packets is not found if it cancels out. Random damage cancels out once in 2^16 for the
  * VCRC and once in 2^32 for the ICRC, as often as random damage in one packet passes the CRC of
  * this packet. Damage always cancels out if it hits the same bits of the sum twice: in one packet,
- * and in a packet that was added d octets further on, where these bits are d octets nearer to the
+ * and in a packet whose place is d octets further on, where these bits are d octets nearer to the
  * packet's start.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "util/be.h"
 #include "util/pkt.h"
 #include "wire/ib_hdr.h"
 
 #define CRC_SUM_MAX 32 /* largest number of packets in a sum */
 #define CRC_SUM_PAYLOAD 4096
 #define CRC_LINE PKT_BUF_ALIGN
-#define CRC_SUM_STEP CRC_LINE /* largest distance in the sum from one packet to the next */
-#define CRC_SUM_LINES (2 * CRC_LINE) /* a shorter payload is not added in lines (crc/add.h) */
-#define CRC_GROUP 4 /* largest number of packets in crc_sum.group */
-
-enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
-
-/* A run of lines that is added to a sum, and its place in the sum: its first line, and the line after its last one */
-struct crc_addend {
-	const uint8_t *p;
-	uint32_t from, to;
-};
+/* largest number of octets from the first octet of a sum to its end; the place of packet 0 or of the last packet is in its first line */
+#define CRC_SUM_LEN \
+	(CRC_LINE + PKT_HDR_MAX + CRC_SUM_PAYLOAD + PKT_TAIL_MAX + (CRC_SUM_MAX - 1) * CRC_LINE)
 
 struct crc_sum {
 	unsigned int which; /* CRCs that are verified (enum crc_sum_which) */
-	unsigned int n; /* number of packets added so far */
-	uint32_t hdr_len; /* number of octets that each packet has in its pkt.hdr[] */
+	unsigned int n; /* number of packets */
 	uint32_t len; /* number of octets of each packet, from LRH to VCRC */
-	uint32_t used; /* octets of the sum that are initialized, a multiple of CRC_LINE */
-	bool grh;
-	struct crc_sum_pkt {
-		uint32_t at; /* offset of the LRH in the sum */
-		uint16_t vcrc; /* the complement of the VCRC, in network byte order */
-		/*
-		 * rows that turn the headers in the message of the VCRC into the headers in the
-		 * message of the ICRC: row 0, and with a GRH also the row at CRC_GLOBAL_ROW
-		 */
-		uint8_t to_icrc[2][16];
-	} pkt[CRC_SUM_MAX];
+	uint32_t at; /* offset in .octets of the packet that comes first in the sum */
+	uint32_t
+		step; /* distance from each packet in the sum to the packet that comes next in the sum */
+	uint8_t *first; /* packet 0 in .octets, from its LRH on */
+	ptrdiff_t
+		next; /* distance from each packet in .octets to the packet with the next number: .step, or -.step */
 	/*
-	 * The packets added last, whose octets are not yet in .octets. Of each packet, the lines
-	 * that belong to the payload as a whole stay in their buffer (.payload). The lines before
-	 * and after them are copies, which are written in small pieces. The CPU delays a load of a
-	 * whole line until such pieces are in the cache, so these lines are read as late as
-	 * possible.
+	 * XOR of the messages of VCRC and ICRC, in the headers that all packets have in common. They differ in the
+	 * fields that switches may change, and in the initial register.
 	 */
-	struct crc_sum_group {
-		unsigned int n;
-		struct crc_addend payload[CRC_GROUP], front[CRC_GROUP], back[CRC_GROUP];
-		struct crc_sum_copy {
-			uint8_t front[2 * PKT_HDR_MAX + 2 * CRC_LINE], back[3 * CRC_LINE];
-		} copy[CRC_GROUP] __attribute__((aligned(CRC_LINE)));
-	} group;
-	uint8_t octets[PKT_HDR_MAX + CRC_SUM_PAYLOAD + PKT_TAIL_MAX + CRC_LINE +
-		       CRC_SUM_MAX * CRC_SUM_STEP] __attribute__((aligned(CRC_LINE)));
+	uint8_t to_icrc[IB_UD_HDR_MAX];
+	uint32_t
+		ud_hdr_len; /* number of octets of .to_icrc, which are those of the headers from LRH to DETH */
+	uint32_t vcrc
+		[CRC_SUM_MAX]; /* of each packet the complement of the VCRC, as a word for crc_sum_mix() */
+	/* whole lines, and room behind them for crc_sum_mix() with a word that begins in the last octets */
+	uint8_t octets[(CRC_SUM_LEN / CRC_LINE + 2) * CRC_LINE] __attribute__((aligned(CRC_LINE)));
 };
 
+enum crc_sum_which { CRC_SUM_ICRC = 1 << 0, CRC_SUM_VCRC = 1 << 1 };
+
 /**
- * crc_sum_begin() - Begin a sum of packets with the shape of @p
+ * crc_sum_begin() - Begin a sum of packets of equal length, whose headers differ only in some words, and whose payloads
+ *	follow each other in memory
  * @which:	the CRCs to verify (enum crc_sum_which)
- * @p:		a packet with headers from LRH to DETH in hdr[] and with a tail of pad octets, ICRC and VCRC
+ * @p:		the first packet, with headers from LRH to DETH in hdr[], with its payload in one slice, and with a tail
+ *		of pad octets, ICRC and VCRC. In the words that differ, all packets have what they have here, plus
+ *		(XOR) what the caller adds. No field of the LRH or the GRH differs, and no reserved bits of the BTH
+ * @n:		number of packets, 1 to CRC_SUM_MAX
  *
+ * The payloads must not change before the sum is complete.
  * Return: false if packets of this shape have to be verified one by one
  */
-bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p);
+bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, unsigned int n);
 
 /*
- * crc_sum_add() - Add a packet, at most CRC_SUM_MAX. It must have the same LNH, and as many octets
- * of headers, of payload and of the tail, as the packet for which crc_sum_begin() was called. Its
- * payload must not change before the sum is complete
+ * crc_sum_mix() - Add a word of 4 octets, whose octets in memory are those of the packet, at @to in the sum. A sum of words
+ * that all have the same place in a packet, modulo 4, is made without delays if the length of the
+ * payload is a multiple of 4, because the CPU then passes each word from its store to the next load
  */
-void crc_sum_add(struct crc_sum *s, const struct pkt *p);
+static inline void crc_sum_mix(uint8_t *to, uint32_t word)
+{
+	uint32_t sum;
+
+	memcpy(&sum, to, sizeof(sum));
+	sum ^= word;
+	memcpy(to, &sum, sizeof(sum));
+}
+
+/*
+ * crc_sum_crcs() - Add the ICRC and the VCRC of packet @k, which are at @crcs as on the wire, to the packet at @to in
+ * the sum
+ */
+static inline void crc_sum_crcs(struct crc_sum *s, unsigned int k, uint8_t *to, const uint8_t *crcs)
+{
+	uint16_t vcrc = be16_at(crcs + IB_ICRC_LEN);
+	uint32_t icrc;
+
+	memcpy(&icrc, crcs, sizeof(icrc));
+	s->vcrc[k] = BE_SWAP32((uint32_t)(uint16_t)~vcrc << 16);
+	to += s->len - IB_CRCS_LEN;
+	crc_sum_mix(to, icrc);
+	crc_sum_mix(to + IB_ICRC_LEN, s->vcrc[k]);
+}
 
 /*
  * crc_sum_right() - Tell whether the CRCs of all packets are right; afterwards the sum cannot be

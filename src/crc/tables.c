@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <isa-l/crc.h>
 
-#include "crc/add.h"
 #include "crc/kern.h"
 #include "util/list.h"
 
@@ -125,7 +124,9 @@ static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 	return reg;
 }
 
+#define CRC_VEC 16
+#include "crc/add.h"
+
 CRC_ADD(portable)
 
-const struct crc_kernel crc_portable = { "portable", NULL,	    slice16,
-					 isal32,     portable_hold, portable_add };
+const struct crc_kernel crc_portable = { "portable", NULL, slice16, isal32, portable_add };

@@ -3,6 +3,7 @@
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX2__)
 
+#define CRC_VEC 32
 #include "crc/x86.h"
 
 INLINE __m256i load256(const void *p)

@@ -3,6 +3,7 @@
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
+#define CRC_VEC 64
 #include "crc/x86.h"
 
 INLINE __m512i load512(const void *p)

@@ -5,7 +5,7 @@
 /*
  * Code that all kernels for x86 share, explained in crc/kern.h. A kernel adds its own function that folds a long
  * part; the other functions are inlined into the kernel. Only files that are compiled with -mpclmul include this
- * header.
+ * header, and they define CRC_VEC for crc/add.h.
  */
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
@@ -182,22 +182,22 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
 }
 
 /* Define the functions of a kernel from its function that folds long parts */
-#define CRC_X86_KERNEL(kernel, cpu_name, big)                                           \
-	CRC_ADD(kernel)                                                                 \
-	static struct crc_regs kernel##_msg(const struct crc_msg *m)                    \
-	{                                                                               \
-		return msg_regs(m, big);                                                \
-	}                                                                               \
-	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)            \
-	{                                                                               \
-		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));      \
-	}                                                                               \
-	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)            \
-	{                                                                               \
-		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big)); \
-	}                                                                               \
-	const struct crc_kernel kernel = { cpu_name,	kernel##_msg,  kernel##_16,     \
-					   kernel##_32, kernel##_hold, kernel##_add }
+#define CRC_X86_KERNEL(kernel, cpu_name, big)                                                \
+	CRC_ADD(kernel)                                                                      \
+	static struct crc_regs kernel##_msg(const struct crc_msg *m)                         \
+	{                                                                                    \
+		return msg_regs(m, big);                                                     \
+	}                                                                                    \
+	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)                 \
+	{                                                                                    \
+		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));           \
+	}                                                                                    \
+	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)                 \
+	{                                                                                    \
+		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big));      \
+	}                                                                                    \
+	const struct crc_kernel kernel = { cpu_name, kernel##_msg, kernel##_16, kernel##_32, \
+					   kernel##_add }
 
 #endif
 

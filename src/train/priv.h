@@ -88,6 +88,27 @@ static inline void train_advance_psn(uint8_t *psn, unsigned int k)
 	be32_put(psn, (be32_at(psn) + k) & IB_QPN_MASK);
 }
 
+/*
+ * The checksum of an IPv4 header with another identification, by RFC 1624, section 3:
+ * HC' = ~(~HC + ~m + m'). HC and m are the checksum and the identification of a header, HC' and m' those of a header
+ * that equals it otherwise. HC' equals a newly computed checksum, because the sum of a header is never 0.
+ *
+ * train_ip_csum_rest() - Return: ~HC + ~m, the sum of the header without its identification
+ * train_ip_csum() - Return: HC'
+ */
+static inline uint32_t train_ip_csum_rest(uint16_t csum, uint16_t id)
+{
+	return (uint32_t)(uint16_t)~csum + (uint16_t)~id;
+}
+
+static inline uint16_t train_ip_csum(uint32_t rest, uint16_t id)
+{
+	uint32_t sum = rest + id;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t) ~(sum + (sum >> 16));
+}
+
 /* train_mend_lengths() - Write the lengths of IP and UDP, and the IPv4 header checksum, of the single packet @p */
 void train_mend_lengths(struct pkt *p);
 /* train_mend_link() - Write PktLen, PayLen and PadCnt of the single packet @p, and a tail without CRCs */
@@ -103,8 +124,23 @@ void train_make_csum(struct pkt *p);
  * Return: false if there is no further packet
  */
 bool train_walk_next(struct train_walk *w);
+/*
+ * train_walk_skip() - Go on by @n packets: w->pkt becomes what @n calls of train_walk_next() would
+ * make of it. There has been such a call, and the last packet of the train is not reached
+ */
+void train_walk_skip(struct train_walk *w, unsigned int n);
 
 /* --- the seals of a train, which are the CRCs and checksums of its packets (seal.c) */
+
+struct train_seal {
+	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */
+	uint8_t crcs[IB_CRCS_LEN]; /* CRCs, as in the tail */
+};
+
+static inline struct train_seal *train_seal_of(const struct pkt *t, unsigned int k)
+{
+	return (struct train_seal *)t->seals->data + t->seals_at + k;
+}
 
 static inline bool train_is_sealed(const struct pkt *p)
 {

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "crc/sum.h"
 #include "train/priv.h"
-
-/*
- * Smallest number of packets whose CRCs are verified together, by the CRCs of their sum (crc/sum.h). With
- * fewer packets this would take as long as a separate check of each packet.
- */
-#define SUM_MIN 3
 
 /*
  * DOC: Seals
@@ -24,17 +17,8 @@
  * its original place. So damage to the headers of the train, to its payload or to a seal is found,
  * just as damage to a packet outside a train is.
  */
-struct train_seal {
-	uint8_t csum[2]; /* TCP or UDP checksum, as in the header */
-	uint8_t crcs[IB_CRCS_LEN]; /* CRCs, as in the tail */
-};
 
 #define SEALS_MAX (PKT_SMALL_SIZE / sizeof(struct train_seal))
-
-static struct train_seal *seal_of(const struct pkt *t, unsigned int k)
-{
-	return (struct train_seal *)t->seals->data + t->seals_at + k;
-}
 
 static uint8_t *crcs_of(struct pkt *p)
 {
@@ -43,7 +27,7 @@ static uint8_t *crcs_of(struct pkt *p)
 
 void train_load_seal(struct pkt *p, const struct pkt *t, unsigned int k)
 {
-	const struct train_seal *s = seal_of(t, k);
+	const struct train_seal *s = train_seal_of(t, k);
 
 	memcpy(train_csum_field(p), s->csum, sizeof(s->csum));
 	memcpy(crcs_of(p), s->crcs, sizeof(s->crcs));
@@ -66,7 +50,7 @@ void train_seal(struct pkt *t, bool vcrc)
 
 	crc_pkt_pad(t);
 	train_walk_begin(&w, t);
-	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
+	for (struct train_seal *s = train_seal_of(t, 0); train_walk_next(&w); s++) {
 		train_make_csum(&w.pkt);
 		if (vcrc)
 			crc_pkt_seal(&w.pkt);
@@ -78,82 +62,12 @@ void train_seal(struct pkt *t, bool vcrc)
 	t->flags |= vcrc ? PKT_CRC : PKT_ICRC;
 }
 
-static bool walk_sealed(struct train_walk *w)
-{
-	if (!train_walk_next(w))
-		return false;
-	w->pkt.flags = w->train->flags;
-	train_load_seal(&w->pkt, w->train, w->k - 1);
-	return true;
-}
-
-typedef enum crc_verdict check_fn(const struct pkt *p);
-
-static enum crc_verdict check_each(const struct pkt *t, check_fn *fn)
-{
-	enum crc_verdict v = CRC_OK;
-	struct train_walk w;
-
-	train_walk_begin(&w, t);
-	while (v == CRC_OK && walk_sealed(&w))
-		v = fn(&w.pkt);
-	return v;
-}
-
-/* Add packets of the walk to @s, from the current packet on, until @s is the sum of @n packets. */
-static void add_packets(struct crc_sum *s, struct train_walk *w, unsigned int n)
-{
-	crc_sum_add(s, &w->pkt);
-	while (s->n < n && walk_sealed(w))
-		crc_sum_add(s, &w->pkt);
-}
-
-/*
- * Verify the CRCs @which of the packets of a train by sums (crc/sum.h). The last packet may be shorter than the others,
- * so it is in no sum. A wrong sum does not show which packet is damaged, so the packets are then verified one by one.
- */
-static enum crc_verdict check(const struct pkt *t, check_fn *fn, unsigned int which)
-{
-	enum crc_verdict v = CRC_OK;
-	struct train_walk w;
-	struct crc_sum s;
-
-	train_walk_begin(&w, t);
-	while (v == CRC_OK && walk_sealed(&w)) {
-		unsigned int left = t->count - w.k, n = left < CRC_SUM_MAX ? left : CRC_SUM_MAX;
-
-		if (n < SUM_MIN || !crc_sum_begin(&s, which, &w.pkt)) {
-			v = fn(&w.pkt);
-			continue;
-		}
-		add_packets(&s, &w, n);
-		if (!crc_sum_right(&s))
-			return check_each(t, fn);
-	}
-	return v;
-}
-
-enum crc_verdict train_check(const struct pkt *t)
-{
-	if (!train_is_sealed(t))
-		return CRC_OK;
-	return t->flags & PKT_CRC ? check(t, crc_pkt_check, CRC_SUM_ICRC | CRC_SUM_VCRC)
-				  : check(t, crc_pkt_check_icrc, CRC_SUM_ICRC);
-}
-
-enum crc_verdict train_check_vcrc(const struct pkt *t)
-{
-	return train_is_sealed(t) && (t->flags & PKT_CRC)
-		       ? check(t, crc_pkt_check_vcrc, CRC_SUM_VCRC)
-		       : CRC_OK;
-}
-
 static void seals_set_vl(const struct pkt *t, uint8_t vl)
 {
 	struct train_walk w;
 
 	train_walk_begin(&w, t);
-	for (struct train_seal *s = seal_of(t, 0); train_walk_next(&w); s++) {
+	for (struct train_seal *s = train_seal_of(t, 0); train_walk_next(&w); s++) {
 		/*
 		 * Keep LVer and VL, because crc_pkt_set_vl() changes the VL in the header of the
 		 * walk, and the next packet needs the old VL
@@ -203,10 +117,10 @@ void train_share_seals(struct pkt *f, const struct pkt *t)
 
 void train_seal_csum(struct pkt *p)
 {
-	memcpy(train_csum_field(p), seal_of(p, 0)->csum, sizeof(seal_of(p, 0)->csum));
+	memcpy(train_csum_field(p), train_seal_of(p, 0)->csum, sizeof(train_seal_of(p, 0)->csum));
 }
 
 void train_seal_tail(struct pkt *p)
 {
-	memcpy(crcs_of(p), seal_of(p, 0)->crcs, sizeof(seal_of(p, 0)->crcs));
+	memcpy(crcs_of(p), train_seal_of(p, 0)->crcs, sizeof(train_seal_of(p, 0)->crcs));
 }

@@ -49,21 +49,12 @@ static void walk_payload(struct train_walk *w, uint32_t n)
 	}
 }
 
-/*
- * Corrects the checksum of an IPv4 header whose identification has grown by 1, by RFC 1624, section
- * 3: HC' = ~(~HC + ~m + m'). HC and m are the checksum and the identification before the change,
- * HC' and m' those after it. The result equals a newly computed checksum, because the sum of a
- * header is never 0.
- */
-static void mend_ip_csum(uint8_t *ip)
+/* Writes the checksum of an IPv4 header whose identification was @before when the checksum was right. */
+static void mend_ip_csum(uint8_t *ip, uint16_t before)
 {
-	uint16_t id = be16_at(ip + 4), before = (uint16_t)(id - 1u);
-	uint32_t sum = (uint16_t)~be16_at(ip + 10);
+	uint16_t id = be16_at(ip + 4);
 
-	sum += (uint16_t)~before + id;
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum += sum >> 16;
-	be16_put(ip + 10, (uint16_t)~sum);
+	be16_put(ip + 10, train_ip_csum(train_ip_csum_rest(be16_at(ip + 10), before), id));
 }
 
 bool train_walk_next(struct train_walk *w)
@@ -85,10 +76,28 @@ bool train_walk_next(struct train_walk *w)
 		train_mend_lengths(&w->pkt);
 		train_mend_link(&w->pkt);
 	} else if (h.ipv4) { /* All packets but the last have the same length. */
-		mend_ip_csum(h.ip);
+		mend_ip_csum(h.ip, (uint16_t)(be16_at(h.ip + 4) - 1));
 	}
 	w->k++;
 	return true;
+}
+
+void train_walk_skip(struct train_walk *w, unsigned int n)
+{
+	const struct train_hdrs h = w->hdrs;
+	const struct pkt *t = w->train;
+	uint16_t id = be16_at(h.ip + 4);
+
+	if (!n)
+		return;
+	if (n > 1)
+		walk_payload(w, (n - 1) * t->seg);
+	walk_payload(w, t->seg);
+	train_advance(&h, n, n * t->seg);
+	train_advance_psn(w->psn, n);
+	if (h.ipv4)
+		mend_ip_csum(h.ip, id);
+	w->k += n;
 }
 
 const struct pkt *train_out_next(struct train_walk *w)
