@@ -131,7 +131,7 @@ $(O)/obj/web/page.o: $(wildcard src/web/page/*)
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 $(O)/obj/crc/clmul.o: ALL_CFLAGS += -msse4.1 -mpclmul
 $(O)/obj/crc/vclmul256.o: ALL_CFLAGS += -mavx2 -mpclmul -mvpclmulqdq
-$(O)/obj/crc/vclmul512.o: ALL_CFLAGS += -mavx2 -mpclmul -mavx512f -mavx512vl -mavx512bw -mvpclmulqdq
+$(O)/obj/crc/vclmul512.o: ALL_CFLAGS += -mavx2 -mpclmul -mavx512f -mavx512vl -mavx512bw -mavx512vnni -mvpclmulqdq
 endif
 
 $(O)/obj/%.o: src/%.c

@@ -35,6 +35,6 @@ INLINE __m128i fold_big(__m128i a, const uint8_t **p, size_t *len)
 	return _mm_xor_si128(a, c);
 }
 
-CRC_X86_KERNEL(crc_clmul, "pclmulqdq", fold_big);
+CRC_X86_KERNEL(crc_clmul, "pclmulqdq", fold_big, NULL);
 
 #endif

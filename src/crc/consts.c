@@ -100,6 +100,19 @@ static struct crc_fold fold_by(unsigned int octets)
 				    reflect(shift_mod(1, 8 * octets - 1, q)) } };
 }
 
+/* Write the constants that fold_by() returns for 0, 4, 8, ... octets. By x^-1, see fold_only_icrc(). */
+static void fold_by_words(struct crc_fold *ret, size_t n)
+{
+	const uint64_t q = mul(P16, P32);
+	uint64_t lo = shift_mod(1, 63, q), hi = q >> 1;
+
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (struct crc_fold){ { reflect(lo), reflect(hi) } };
+		lo = shift_mod(lo, 32, q);
+		hi = shift_mod(hi, 32, q);
+	}
+}
+
 static struct crc_fold fold_only_icrc(void)
 {
 	const uint64_t q = mul(P16, P32), e = mul(P16, inverse32(mod(P16, P32)));
@@ -133,6 +146,7 @@ void crc_consts_init(void)
 	k->by128 = fold_by(128);
 	k->by192 = fold_by(192);
 	k->by256 = fold_by(256);
+	fold_by_words(k->by_words, sizeof(k->by_words) / sizeof(k->by_words[0]));
 	k->only_icrc = fold_only_icrc();
 	k->vcrc = finish_by(P16, 16);
 	k->icrc = finish_by(P32, 32);

@@ -20,7 +20,8 @@ __attribute__((constructor)) static void crc_init(void)
 #if defined(__x86_64__)
 	__builtin_cpu_init();
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("vpclmulqdq"))
+	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni") &&
+	    __builtin_cpu_supports("vpclmulqdq"))
 		kernels[nkernels++] = &crc_vclmul512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq"))
 		kernels[nkernels++] = &crc_vclmul256;

@@ -54,8 +54,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "crc/run.h"
 #include "wire/ib_hdr.h"
 
+#define CRC_BODY_MIN 256 /* smallest number of octets for crc_kernel.body() */
+#define CRC_BODY_MAX 4096 /* largest number of octets of payload and pad in a run */
 #define CRC_VEC_MAX 64 /* octets of the largest vector register */
 
 struct crc_fold {
@@ -72,6 +75,8 @@ struct crc_finish {
 struct crc_consts {
 	struct crc_fold by16, by32, by48, by64; /* constants to fold over 16, 32, ... octets */
 	struct crc_fold by96, by128, by192, by256;
+	/* [n]: constants to fold over n words of 4 octets */
+	struct crc_fold by_words[(CRC_BODY_MAX + PKT_HDR_MAX) / 4];
 	struct crc_fold only_icrc; /* constants to multiply by e, see "Two messages in one" above */
 	struct crc_finish vcrc, icrc;
 	/*
@@ -139,6 +144,16 @@ struct crc_kernel {
 		 * crc16_update()
 		 */
 		const struct crc_msg *m);
+	/*
+	 * The functions of a run (crc/run.h). They are NULL on a CPU where body() takes as long as a CRC and a sum.
+	 * body() - Fold and sum a payload of CRC_BODY_MIN octets or more in one pass
+	 * common() - Set run->common to the folded headers @hdr. @octets is the number of octets of payload and pad
+	 * join() - Return the registers of a packet with the words @words (octets as in the packet)
+	 */
+	struct crc_body (*body)(const uint8_t *p, size_t len);
+	void (*common)(struct crc_run *run, const struct crc_part *hdr, size_t octets);
+	struct crc_regs (*join)(const struct crc_run *run, const uint32_t *words,
+				const struct crc_body *body);
 	uint16_t (*crc16)(uint16_t reg, const void *p, size_t len);
 	uint32_t (*crc32)(uint32_t reg, const void *p, size_t len);
 	/*
@@ -161,6 +176,9 @@ extern const struct crc_kernel crc_portable;
  * crc16_short() - Do the work of crc_kernel.crc16 for any number of octets, also for fewer than 16
  */
 uint16_t crc16_short(uint16_t reg, const uint8_t *p, size_t len);
+
+/* crc_put_regs() - Write ICRC and VCRC at @crcs. The registers are those after the last pad octet */
+void crc_put_regs(uint8_t *crcs, const struct crc_regs *r);
 
 /* crc_tables_init() - Compute the tables of crc_portable, crc16_short() and crc16_vl_delta() */
 void crc_tables_init(void);

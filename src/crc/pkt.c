@@ -177,10 +177,21 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 	return true;
 }
 
-/* Continue the VCRC register over the ICRC, which is in the tail, and return the VCRC. */
+/* Continue the VCRC register over the ICRC at @icrc, and return the VCRC. */
+static inline uint16_t vcrc_over(const uint8_t *icrc, const struct crc_regs *r)
+{
+	return (uint16_t)~crc16_short(r->vcrc, icrc, IB_ICRC_LEN);
+}
+
 static inline uint16_t vcrc_of(const struct pkt *p, const struct crc_regs *r)
 {
-	return (uint16_t)~crc16_short(r->vcrc, p->tail + p->tail_len - IB_CRCS_LEN, IB_ICRC_LEN);
+	return vcrc_over(p->tail + p->tail_len - IB_CRCS_LEN, r);
+}
+
+void crc_put_regs(uint8_t *crcs, const struct crc_regs *r)
+{
+	le32_put(crcs, ~r->icrc);
+	le16_put(crcs + IB_ICRC_LEN, vcrc_over(crcs, r));
 }
 
 static uint16_t pkt_vcrc(const struct pkt *p)
@@ -215,18 +226,16 @@ void crc_pkt_seal_icrc(struct pkt *p)
 
 void crc_pkt_seal(struct pkt *p)
 {
-	uint8_t *icrc, *vcrc;
 	struct crc_regs r;
+	uint8_t *crcs;
 
 	crc_pkt_pad(p);
-	icrc = p->tail + p->tail_len - IB_CRCS_LEN;
-	vcrc = icrc + IB_ICRC_LEN;
+	crcs = p->tail + p->tail_len - IB_CRCS_LEN;
 	if (regs_of(p, &r)) {
-		le32_put(icrc, ~r.icrc);
-		le16_put(vcrc, vcrc_of(p, &r));
+		crc_put_regs(crcs, &r);
 	} else {
-		le32_put(icrc, icrc_by_parts(p));
-		le16_put(vcrc, vcrc_by_parts(p));
+		le32_put(crcs, icrc_by_parts(p));
+		le16_put(crcs + IB_ICRC_LEN, vcrc_by_parts(p));
 	}
 	p->flags |= PKT_CRC;
 }

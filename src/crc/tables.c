@@ -129,4 +129,9 @@ static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 
 CRC_ADD(portable)
 
-const struct crc_kernel crc_portable = { "portable", NULL, slice16, isal32, portable_add };
+const struct crc_kernel crc_portable = {
+	.name = "portable",
+	.crc16 = slice16,
+	.crc32 = isal32,
+	.add = portable_add,
+};

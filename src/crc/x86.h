@@ -95,21 +95,27 @@ INLINE __m128i fold_last(__m128i a, const uint8_t *p, size_t len)
 typedef __m128i fold_big_fn(__m128i a, const uint8_t **p, size_t *len);
 
 /*
- * Fold @a over a part of @len octets at @p. @behind is true if at least 16 octets before @p may be
- * read
+ * Fold @a over a part of @len octets at @p, 16 octets at a time. @behind is true if at least 16
+ * octets before @p may be read
  */
-INLINE __m128i fold_part(__m128i a, const uint8_t *p, size_t len, bool behind, fold_big_fn big)
+INLINE __m128i fold_rest(__m128i a, const uint8_t *p, size_t len, bool behind)
 {
 	__m128i k = fold_load(&crc_k.by16);
 
 	behind |= len >= 16;
-
-	a = big(a, &p, &len);
 	for (; len >= 16; len -= 16, p += 16)
 		a = _mm_xor_si128(fold(a, k), load(p));
 	if (!len)
 		return a;
 	return behind ? fold_last(a, p, len) : fold_lt16(a, load_lt16(p, len), len);
+}
+
+/* Like fold_rest(), for a part that may be long */
+INLINE __m128i fold_part(__m128i a, const uint8_t *p, size_t len, bool behind, fold_big_fn big)
+{
+	behind |= len >= 16;
+	a = big(a, &p, &len);
+	return fold_rest(a, p, len, behind);
 }
 
 /*
@@ -162,18 +168,56 @@ INLINE __m128i fold_global(__m128i a, const uint8_t *hdr)
 	return _mm_xor_si128(fold(a, k), row);
 }
 
+/* Fold the headers of both messages. */
+INLINE __m128i fold_hdr(const struct crc_part *part, bool grh, fold_big_fn big)
+{
+	const uint8_t *hdr = part->p;
+	size_t at = grh ? CRC_GLOBAL_ROW + 16 : 16;
+	__m128i a = first_row(load(hdr), grh ? crc_global_ones : crc_local_ones);
+
+	if (grh)
+		a = fold_global(a, hdr);
+	return fold_part(a, hdr + at, part->len - at, true, big);
+}
+
+INLINE struct crc_regs regs(__m128i a)
+{
+	return (struct crc_regs){ .icrc = finish32(a), .vcrc = finish16(a) };
+}
+
 INLINE struct crc_regs msg_regs(const struct crc_msg *m, fold_big_fn big)
 {
-	const uint8_t *hdr = m->part[0].p;
-	size_t at = m->grh ? CRC_GLOBAL_ROW + 16 : 16;
-	__m128i a = first_row(load(hdr), m->grh ? crc_global_ones : crc_local_ones);
+	__m128i a = fold_hdr(&m->part[0], m->grh, big);
 
-	if (m->grh)
-		a = fold_global(a, hdr);
-	a = fold_part(a, hdr + at, m->part[0].len - at, true, big);
 	for (unsigned int i = 1; i < m->nparts; i++)
 		a = fold_part(a, m->part[i].p, m->part[i].len, false, big);
-	return (struct crc_regs){ .icrc = finish32(a), .vcrc = finish16(a) };
+	return regs(a);
+}
+
+INLINE void fold_common(struct crc_run *run, const struct crc_part *hdr, size_t octets,
+			fold_big_fn big)
+{
+	__m128i a = fold_hdr(hdr, ib_lrh_has_grh(hdr->p), big);
+
+	a = fold(a, fold_load(&crc_k.by_words[octets / 4]));
+	memcpy(run->common, &a, sizeof(run->common));
+}
+
+/* A word is the end of a register of 16 octets whose other octets are 0. */
+INLINE struct crc_regs join_regs(const struct crc_run *run, const uint32_t *words,
+				 const struct crc_body *body)
+{
+	__m128i a = load(body->reg), word;
+
+	if (run->pad)
+		a = fold_lt16(a, _mm_setzero_si128(), run->pad);
+	a = _mm_xor_si128(a, load(run->common));
+	for (unsigned int i = 0; i < run->nwords; i++) {
+		word = _mm_cvtsi64_si128((long long)((uint64_t)words[i] << 32));
+		word = _mm_clmulepi64_si128(word, _mm_cvtsi64_si128((long long)run->by[i]), 0x00);
+		a = _mm_xor_si128(a, word);
+	}
+	return regs(a);
 }
 
 INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_fn big)
@@ -181,23 +225,35 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
 	return fold_part(_mm_xor_si128(load(p), reg), p + 16, len - 16, true, big);
 }
 
-/* Define the functions of a kernel from its function that folds long parts */
-#define CRC_X86_KERNEL(kernel, cpu_name, big)                                                \
-	CRC_ADD(kernel)                                                                      \
-	static struct crc_regs kernel##_msg(const struct crc_msg *m)                         \
-	{                                                                                    \
-		return msg_regs(m, big);                                                     \
-	}                                                                                    \
-	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)                 \
-	{                                                                                    \
-		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));           \
-	}                                                                                    \
-	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)                 \
-	{                                                                                    \
-		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big));      \
-	}                                                                                    \
-	const struct crc_kernel kernel = { cpu_name, kernel##_msg, kernel##_16, kernel##_32, \
-					   kernel##_add }
+/*
+ * Define a kernel from its function that folds long parts, and from its function body() or NULL
+ */
+#define CRC_X86_KERNEL(kernel, cpu_name, big, body_fn)                                            \
+	CRC_ADD(kernel)                                                                           \
+	static struct crc_regs kernel##_msg(const struct crc_msg *m)                              \
+	{                                                                                         \
+		return msg_regs(m, big);                                                          \
+	}                                                                                         \
+	static void kernel##_common(struct crc_run *r, const struct crc_part *hdr, size_t octets) \
+	{                                                                                         \
+		fold_common(r, hdr, octets, big);                                                 \
+	}                                                                                         \
+	static struct crc_regs kernel##_join(const struct crc_run *r, const uint32_t *words,      \
+					     const struct crc_body *body)                         \
+	{                                                                                         \
+		return join_regs(r, words, body);                                                 \
+	}                                                                                         \
+	static uint16_t kernel##_16(uint16_t reg, const void *p, size_t len)                      \
+	{                                                                                         \
+		return finish16(fold_octets(_mm_cvtsi32_si128(reg), p, len, big));                \
+	}                                                                                         \
+	static uint32_t kernel##_32(uint32_t reg, const void *p, size_t len)                      \
+	{                                                                                         \
+		return finish32(fold_octets(_mm_cvtsi32_si128((int)reg), p, len, big));           \
+	}                                                                                         \
+	const struct crc_kernel kernel = { cpu_name,	    kernel##_msg,  body_fn,               \
+					   kernel##_common, kernel##_join, kernel##_16,           \
+					   kernel##_32,	    kernel##_add }
 
 #endif
 

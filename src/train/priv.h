@@ -113,6 +113,10 @@ static inline uint16_t train_ip_csum(uint32_t rest, uint16_t id)
 void train_mend_lengths(struct pkt *p);
 /* train_mend_link() - Write PktLen, PayLen and PadCnt of the single packet @p, and a tail without CRCs */
 void train_mend_link(struct pkt *p);
+/*
+ * train_pseudo_sum() - Return the sum of the pseudo-header of TCP or UDP, whose header and data have @l4_len octets
+ */
+uint32_t train_pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len);
 /* train_make_csum() - Compute the TCP or UDP checksum of the single packet @p */
 void train_make_csum(struct pkt *p);
 
@@ -124,6 +128,11 @@ void train_make_csum(struct pkt *p);
  * Return: false if there is no further packet
  */
 bool train_walk_next(struct train_walk *w);
+/*
+ * train_walk_run() - Return the number of packets, from the current one on, that are all as long as the first packet
+ * and whose payloads follow each other in memory; 0 if the current packet is the last one, or is in two slices
+ */
+unsigned int train_walk_run(const struct train_walk *w);
 /*
  * train_walk_skip() - Go on by @n packets: w->pkt becomes what @n calls of train_walk_next() would
  * make of it. There has been such a call, and the last packet of the train is not reached

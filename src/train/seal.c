@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "train/priv.h"
+#include "crc/run.h"
+#include "train/fields.h"
+#include "wire/inet.h"
+
+/* Smallest number of packets whose seals are made together. Fewer packets are faster one by one. */
+#define RUN_MIN 2
 
 /*
  * DOC: Seals
@@ -44,20 +49,98 @@ int train_take_seals(struct pkt *t)
 	return t->seals ? 0 : -ENOMEM;
 }
 
+/* Make the seal of the current packet of a walk. */
+static void seal_packet(struct train_seal *s, struct train_walk *w, bool vcrc)
+{
+	train_make_csum(&w->pkt);
+	if (vcrc)
+		crc_pkt_seal(&w->pkt);
+	else
+		crc_pkt_seal_icrc(&w->pkt);
+	memcpy(s->csum, train_csum_field(&w->pkt), sizeof(s->csum));
+	memcpy(s->crcs, crcs_of(&w->pkt), sizeof(s->crcs));
+}
+
+/* Return the sum of pseudo-header and TCP or UDP header of the current packet of a walk. */
+static uint32_t sum_l4(const struct train_walk *w)
+{
+	const uint8_t *end = w->pkt.hdr + PKT_HDR_MAX;
+	uint32_t n = (uint32_t)(end - w->hdrs.l4), octets = n + w->train->seg;
+
+	return inet_sum(train_pseudo_sum(w->hdrs.ip, !w->hdrs.tcp, octets), w->hdrs.l4, n);
+}
+
+static uint32_t halves(uint32_t word)
+{
+	return (word >> 16) + (word & 0xffff);
+}
+
+/*
+ * Return the TCP or UDP checksum of a packet. @sum is the sum of the pseudo-header and of the
+ * header without its fields.
+ */
+static uint16_t checksum(uint32_t sum, const struct train_fields *f, const struct crc_body *payload,
+			 bool udp)
+{
+	uint16_t csum = inet_fold(sum + halves(f->word[TRAIN_SEQ]) + halves(f->word[TRAIN_CWR]) +
+				  payload->sum);
+
+	return udp && !csum ? 0xffff : csum;
+}
+
+/* Make the seals of @n packets. @w is at the first of them, whose fields are @f. */
+static void make_run(const struct crc_run *r, struct train_fields f, uint32_t sum,
+		     const struct train_walk *w, unsigned int n, bool vcrc)
+{
+	struct train_seal *s = train_seal_of(w->train, w->k - 1);
+	const uint8_t *payload = w->pkt.slice[0].data;
+
+	for (; n; n--, s++, payload += r->len) {
+		struct crc_body body = crc_run_body(r, payload);
+		uint16_t csum = checksum(sum, &f, &body, !w->hdrs.tcp);
+		uint32_t words[TRAIN_FIELDS];
+
+		be16_put(s->csum, csum);
+		train_fields_set_csum(&f, csum);
+		for (unsigned int i = 0; i < TRAIN_FIELDS; i++)
+			words[i] = BE_SWAP32(f.word[i]);
+		crc_run_crcs(r, &body, words, s->crcs);
+		if (!vcrc)
+			memset(s->crcs + IB_ICRC_LEN, 0, IB_VCRC_LEN);
+		train_fields_next(&f);
+	}
+}
+
+/*
+ * Make the seals of @n packets, from the current packet of the walk on, and let the last of them
+ * become the current packet. Return: false if the seals have to be made one by one
+ */
+static bool seal_run(struct train_walk *w, unsigned int n, bool vcrc)
+{
+	struct train_fields f = train_fields_take(w);
+	uint32_t sum = sum_l4(w);
+	struct crc_run r;
+	bool begun = crc_run_begin(&r, &w->pkt, f.at, TRAIN_FIELDS);
+
+	train_fields_put(&f, w);
+	if (!begun)
+		return false;
+	make_run(&r, f, sum, w, n, vcrc);
+	train_walk_skip(w, n - 1);
+	return true;
+}
+
 void train_seal(struct pkt *t, bool vcrc)
 {
 	struct train_walk w;
 
 	crc_pkt_pad(t);
 	train_walk_begin(&w, t);
-	for (struct train_seal *s = train_seal_of(t, 0); train_walk_next(&w); s++) {
-		train_make_csum(&w.pkt);
-		if (vcrc)
-			crc_pkt_seal(&w.pkt);
-		else
-			crc_pkt_seal_icrc(&w.pkt);
-		memcpy(s->csum, train_csum_field(&w.pkt), sizeof(s->csum));
-		memcpy(s->crcs, crcs_of(&w.pkt), sizeof(s->crcs));
+	while (train_walk_next(&w)) {
+		unsigned int n = train_walk_run(&w);
+
+		if (n < RUN_MIN || !seal_run(&w, n, vcrc))
+			seal_packet(train_seal_of(t, w.k - 1), &w, vcrc);
 	}
 	t->flags |= vcrc ? PKT_CRC : PKT_ICRC;
 }

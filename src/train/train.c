@@ -160,7 +160,7 @@ static void mend_ip(uint8_t *ip, unsigned int ip_hlen, uint32_t ip_len)
 	be16_put(ip + 10, inet_fold(inet_sum(0, ip, ip_hlen)));
 }
 
-static uint32_t pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
+uint32_t train_pseudo_sum(const uint8_t *ip, bool udp, uint32_t l4_len)
 {
 	uint8_t proto = udp ? PROTO_UDP : PROTO_TCP;
 
@@ -176,7 +176,7 @@ static void put_partial_csum(uint8_t *ip, struct frame_info *info, uint32_t l4_l
 	info->csum_offset = udp ? 6 : 16;
 	info->csum = FRAME_CSUM_PARTIAL;
 	be16_put(ip + info->csum_start + info->csum_offset,
-		 (uint16_t)~inet_fold(pseudo_sum(ip, udp, l4_len)));
+		 (uint16_t)~inet_fold(train_pseudo_sum(ip, udp, l4_len)));
 }
 
 static uint32_t add_sums(uint32_t a, uint32_t b)
@@ -220,7 +220,7 @@ void train_make_csum(struct pkt *p)
 
 	be16_put(field, 0);
 	csum = inet_fold(add_sums(inet_sum_pkt(0, p, before),
-				  pseudo_sum(ip, train_is_udp(f), p->len - before)));
+				  train_pseudo_sum(ip, train_is_udp(f), p->len - before)));
 	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
 }
 

@@ -82,6 +82,19 @@ bool train_walk_next(struct train_walk *w)
 	return true;
 }
 
+unsigned int train_walk_run(const struct train_walk *w)
+{
+	const struct pkt *t = w->train;
+	/* packets before the last one, which may be shorter than the others */
+	unsigned int left = t->count - w->k, n = 1;
+
+	if (w->pkt.nslices != 1)
+		return 0;
+	if (w->used) /* the slice goes on behind the current packet */
+		n += (t->slice[w->slice].len - w->used) / t->seg;
+	return n < left ? n : left;
+}
+
 void train_walk_skip(struct train_walk *w, unsigned int n)
 {
 	const struct train_hdrs h = w->hdrs;

@@ -111,11 +111,16 @@ static uint32_t fold(uint64_t sum)
 	return (uint32_t)((sum & 0xffff) + (sum >> 16));
 }
 
+uint32_t inet_sum_native(uint64_t sum)
+{
+	return BE_SWAP16((uint16_t)fold(sum));
+}
+
 uint32_t inet_sum(uint32_t sum, const void *p, size_t len)
 {
 	uint64_t s = have_avx2 ? sum_avx2(p, len) : sum_base(p, len);
 
-	return fold(sum) + BE_SWAP16((uint16_t)fold(s));
+	return fold(sum) + inet_sum_native(s);
 }
 
 uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from)

@@ -16,6 +16,11 @@
 uint32_t inet_sum(uint32_t sum, const void *p, size_t len);
 
 /*
+ * inet_sum_native() - Return the running sum after words whose sum, as words of 16 or 32 bits in host order, is @sum
+ */
+uint32_t inet_sum_native(uint64_t sum);
+
+/*
  * inet_sum_pkt() - Add the octets of packet @p to a running sum, from offset @from up to the last
  * octet of the packet. @from must lie in hdr[]. The parts of the packet may have odd lengths.
  */

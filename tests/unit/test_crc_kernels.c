@@ -23,7 +23,7 @@ static void test_kernels_agree_with_the_cpu(void **state)
 	want += __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
 	want += __builtin_cpu_supports("avx2") && __builtin_cpu_supports("vpclmulqdq");
 	want += __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-		__builtin_cpu_supports("vpclmulqdq");
+		__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("vpclmulqdq");
 #endif
 	k = crc_kernels(&n);
 	assert_int_equal(n, want);
