@@ -15,6 +15,11 @@
 
 /* --- sums */
 
+static inline void mix(uint8_t *to, const struct train_fields *f, unsigned int field)
+{
+	crc_sum_mix(to + f->at[field], BE_SWAP32(f->word[field]));
+}
+
 /* Add what differs in the packets of the sum. The first one has the index @k in the train. */
 static void add_differences(struct crc_sum *s, struct train_fields f, const struct pkt *t,
 			    unsigned int k)
@@ -22,10 +27,14 @@ static void add_differences(struct crc_sum *s, struct train_fields f, const stru
 	const struct train_seal *seal = train_seal_of(t, k);
 	uint8_t *to = s->first;
 
+	mix(to, &f, TRAIN_CWR);
 	for (unsigned int i = 0; i < s->n; i++, seal++, to += s->next) {
 		train_fields_set_csum(&f, be16_at(seal->csum));
-		for (unsigned int j = 0; j < TRAIN_FIELDS; j++)
-			crc_sum_mix(to + f.at[j], BE_SWAP32(f.word[j]));
+		mix(to, &f, TRAIN_PSN);
+		mix(to, &f, TRAIN_ID);
+		mix(to, &f, TRAIN_IP_CSUM);
+		mix(to, &f, TRAIN_SEQ);
+		mix(to, &f, TRAIN_CSUM);
 		crc_sum_crcs(s, i, to, seal->crcs);
 		train_fields_next(&f);
 	}
