@@ -145,10 +145,12 @@ struct crc_kernel {
 		 */
 		const struct crc_msg *m);
 	/*
-	 * The functions of a run (crc/run.h). They are NULL on a CPU where body() takes as long as a CRC and a sum.
+	 * The functions of a run (crc/run.h). body() is NULL on a CPU where it would take as long as a CRC and a sum,
+	 * or longer. Then nothing calls the other two, which may be NULL.
+	 *
 	 * body() - Fold and sum a payload of CRC_BODY_MIN octets or more in one pass
 	 * common() - Set run->common to the folded headers @hdr. @octets is the number of octets of payload and pad
-	 * join() - Return the registers of a packet with the words @words (octets as in the packet)
+	 * join() - Return the registers of a packet with the words @words
 	 */
 	struct crc_body (*body)(const uint8_t *p, size_t len);
 	void (*common)(struct crc_run *run, const struct crc_part *hdr, size_t octets);
@@ -162,6 +164,12 @@ struct crc_kernel {
 	 */
 	void (*add)(uint8_t *sum, const struct crc_rows *r);
 };
+
+/*
+ * crc_is_plain() - Tell whether a packet has its headers from LRH to DETH in hdr[], a payload in one slice,
+ * and a tail with room for both CRCs
+ */
+bool crc_is_plain(const struct pkt *p);
 
 /*
  * crc_kernels() - Return all kernels that this CPU supports, the fastest one first, and the

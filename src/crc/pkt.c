@@ -46,6 +46,14 @@ static unsigned int ud_hdr_len(const uint8_t *lrh)
 	return ib_lrh_has_bth(lrh) ? ib_ud_hdr_len(ib_lrh_has_grh(lrh)) : 0;
 }
 
+bool crc_is_plain(const struct pkt *p)
+{
+	unsigned int least = pkt_hdr_len(p) < IB_LRH_LEN ? 0 : ud_hdr_len(p->hdr + p->head);
+
+	return least && pkt_hdr_len(p) >= least && p->nslices == 1 && p->slice[0].len &&
+	       p->tail_len >= IB_CRCS_LEN && p->tail_len <= PKT_TAIL_MAX;
+}
+
 struct crc_right crc_right(const uint8_t *pkt, size_t len)
 {
 	const uint8_t *icrc = pkt + len - IB_CRCS_LEN, *vcrc = icrc + IB_ICRC_LEN;

@@ -5,13 +5,9 @@
 
 static bool shape_fits(const struct pkt *p)
 {
-	uint32_t hdr_len = pkt_hdr_len(p);
-	const uint8_t *hdr = p->hdr + p->head;
-
-	return crc_best->body && hdr_len >= IB_LRH_LEN && hdr_len % 4 == 0 && ib_lrh_has_bth(hdr) &&
-	       hdr_len >= ib_ud_hdr_len(ib_lrh_has_grh(hdr)) && p->nslices == 1 &&
-	       p->slice[0].len >= CRC_BODY_MIN && p->slice[0].len <= CRC_BODY_MAX &&
-	       p->tail_len >= IB_CRCS_LEN && (p->len + p->tail_len - IB_CRCS_LEN) % 4 == 0;
+	return crc_best->body && crc_is_plain(p) && pkt_hdr_len(p) % 4 == 0 &&
+	       (p->len + p->tail_len - IB_CRCS_LEN) % 4 == 0 && p->slice[0].len >= CRC_BODY_MIN &&
+	       p->slice[0].len <= CRC_BODY_MAX;
 }
 
 bool crc_run_begin(struct crc_run *r, const struct pkt *p, const uint32_t *at, unsigned int n)

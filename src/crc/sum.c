@@ -25,9 +25,9 @@ static void mix(uint8_t *to, const uint8_t *from, size_t len)
 #define COPIED_MAX PKT_HDR_MAX /* largest number of octets that add_to_all() adds */
 
 /*
- * Add the same @len octets to all packets, at the offset @at from their LRH. To do so, make the sum
- * of 1, 2, 4, 8, ... copies, each from the one before, and add those sums whose numbers of copies are n
- * together.
+ * Add the same @len octets to each packet, at the offset @at from its LRH. The sum of n copies is
+ * made from the sum of n/2 copies, for n = 2, 4, 8, ..., and those of these sums are added whose
+ * numbers of copies are together s->n.
  */
 static void add_to_all(struct crc_sum *s, uint32_t at, const uint8_t *p, uint32_t len)
 {
@@ -121,17 +121,6 @@ static void turn_to_icrc(struct crc_sum *s)
 
 /* --- the sum */
 
-static bool shape_fits(const struct pkt *p)
-{
-	uint32_t hdr_len = pkt_hdr_len(p);
-	const uint8_t *hdr = p->hdr + p->head;
-
-	return hdr_len >= IB_LRH_LEN && ib_lrh_has_bth(hdr) &&
-	       hdr_len >= ib_ud_hdr_len(ib_lrh_has_grh(hdr)) && p->nslices == 1 &&
-	       p->slice[0].len && p->slice[0].len <= CRC_SUM_PAYLOAD &&
-	       p->tail_len >= IB_CRCS_LEN && p->tail_len <= PKT_TAIL_MAX;
-}
-
 /*
  * Choose the places of the packets. From one packet to the next, the place of the payload in its
  * line of the cache changes by the length of the payload, modulo the length of a line. If the
@@ -167,7 +156,7 @@ bool crc_sum_begin(struct crc_sum *s, unsigned int which, const struct pkt *p, u
 {
 	struct crc_rows payloads;
 
-	if (!shape_fits(p))
+	if (!crc_is_plain(p) || p->slice[0].len > CRC_SUM_PAYLOAD)
 		return false;
 	s->which = which;
 	s->n = n;

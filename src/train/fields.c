@@ -18,6 +18,8 @@ struct train_fields train_fields_take(struct train_walk *w)
 	uint8_t *lrh = pkt_hdr(&w->pkt);
 	struct train_fields f = { .ipv4 = h->ipv4 };
 
+	for (unsigned int i = 0; i < TRAIN_FIELDS; i++)
+		f.at[i] = (uint32_t)(w->psn - lrh);
 	take(&f, TRAIN_PSN, lrh, w->psn, UINT32_MAX);
 	if (h->ipv4) {
 		f.ip_csum_rest = train_ip_csum_rest(be16_at(h->ip + 10), be16_at(h->ip + 4));

@@ -25,7 +25,7 @@ enum {
 
 /*
  * The fields of one packet. Each is a word of 4 octets that contains the field and has zeros in its
- * other bits. The word of a field that the packets do not have is 0
+ * other bits. If the packets do not have a field, its word is 0, and has the place of the PSN
  */
 struct train_fields {
 	uint32_t at[TRAIN_FIELDS]; /* offsets of the words from the LRH */
