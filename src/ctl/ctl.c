@@ -70,8 +70,7 @@ static void refuse_change(struct ctl_req *r, const char *name)
 {
 	r->client->ctl->stats.changes_refused++;
 	ctl_end_errno(r, PROTO_EXIT_FAILED, EACCES,
-		      "%s: not answered on the read-only socket; the control socket answers it",
-		      name);
+		      "%s: refused on the read-only socket; the control socket accepts it", name);
 }
 
 static void dispatch(struct ctl_req *r, json_t *req, json_t *args)

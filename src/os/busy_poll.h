@@ -36,7 +36,11 @@
 
 #include "util/timer.h"
 
-#define BUSY_POLL_TIME NS_USEC(50)
+/*
+ * Waking up a CPU of a virtual machine takes some 45 us. So the answer of a program that sleeps
+ * comes after 50 to 90 us
+ */
+#define BUSY_POLL_TIME NS_USEC(100)
 #define BUSY_POLL_QUICK 8
 #define BUSY_POLL_FRAMES 2
 /* if the process gets the CPU back later than this after a yield, the CPU was "late" */
