@@ -7,7 +7,7 @@
 #	whole, segment, crc	a -- TAP == relay == TAP -- b: the modes of bench/relay.c
 #	whole2, segment2, crc2	the same with two threads, one for each direction
 #	lazy, full		a -- Hca1 == Switch1 == Switch2 == Switch3 == Hca2 -- b: uipoib, crc = lazy, and crc = full
-#	lazy1, full1		the same with one switch
+#	lazyN, fullN		the same with N switches, 1 to 9
 #	udp			as lazy, but Hca2 is in a second process, and its link to Switch3 runs over UDP on lo
 #
 # Figures:
@@ -66,7 +66,7 @@ in_list() { # WORD LIST...: succeeds if WORD is in LIST
 
 # Check all words before anything is measured.
 for w in $rows; do
-	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full lazy1 full1 udp || usage "there is no row '$w' in ROWS"
+	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full {lazy,full}{1..9} udp || usage "there is no row '$w' in ROWS"
 done
 for w in $figures; do
 	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
@@ -126,11 +126,12 @@ instance() { # NAME CONFIGURATION: start this instance in the background
 }
 
 row_uipoib() {
-	local crc=${1%@*} switches=3
-	[ "$crc" = "${crc%1}" ] || switches=1
-	topo $switches >"$work/$switches.topo"
+	local row=${1%@*} crc switches
+	crc=${row%[1-9]} switches=${row#"${row%[1-9]}"}
+	switches=${switches:-3}
+	topo "$switches" >"$work/$switches.topo"
 	{
-		conf_fabric "$switches.topo" "${crc%1}" "$2"
+		conf_fabric "$switches.topo" "$crc" "$2"
 		conf_iface 1 "$3" fabric:lab/Hca1/1
 		conf_iface 2 "$4" fabric:lab/Hca2/1
 	} >"$work/$1.conf"

@@ -19,8 +19,8 @@ import os
 import statistics
 import sys
 
-# For each row, the rows that do the same work (modes of the relay, or the kernel's driver), beginning with the most
-# similar row
+# For each row, the rows that do the same work (modes of the relay, the kernel's driver, or uipoib with one switch),
+# beginning with the most similar row
 MATCHING = {
     "lazy": ["whole", "segment"],
     "lazy1": ["whole", "segment"],
@@ -31,6 +31,7 @@ MATCHING = {
     "crc2": ["crc"],
     "udp": ["crc"],
     "uipoib": ["kernel"],
+    **{f"{crc}{switches}": [f"{crc}1"] for crc in ("lazy", "full") for switches in range(2, 10)},
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [

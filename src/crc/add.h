@@ -20,13 +20,21 @@
  * added. The vectors at the edges are added row by row. The first and the last of them may have
  * octets that do not belong to the row, and these are masked.
  *
- * Each kernel defines CRC_VEC and includes this file, so that the functions are compiled for the
- * registers of its CPU.
+ * Each kernel includes this file, so that the functions are compiled for the registers of its CPU.
  */
 
 #include <string.h>
 
 #include "crc/kern.h"
+
+/* octets of a vector register, CRC_VEC_MAX or less */
+#if defined(__AVX512F__)
+#define CRC_VEC 64
+#elif defined(__AVX2__)
+#define CRC_VEC 32
+#else
+#define CRC_VEC 16
+#endif
 
 typedef uint8_t crc_vec __attribute__((vector_size(CRC_VEC), may_alias));
 typedef uint8_t crc_vec_unaligned __attribute__((vector_size(CRC_VEC), may_alias, aligned(1)));

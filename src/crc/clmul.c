@@ -3,7 +3,6 @@
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
 
-#define CRC_VEC 16
 #include "crc/x86.h"
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <isa-l/crc.h>
 
+#include "crc/add.h"
 #include "crc/kern.h"
 #include "util/list.h"
 
@@ -123,9 +124,6 @@ static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 	clean_vectors();
 	return reg;
 }
-
-#define CRC_VEC 16
-#include "crc/add.h"
 
 CRC_ADD(portable)
 

@@ -3,7 +3,6 @@
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX2__)
 
-#define CRC_VEC 32
 #include "crc/x86.h"
 #include "wire/inet.h"
 

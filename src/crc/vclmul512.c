@@ -4,7 +4,6 @@
 #if defined(__VPCLMULQDQ__) && defined(__AVX512BW__) && defined(__AVX512VL__) && \
 	defined(__AVX512VNNI__)
 
-#define CRC_VEC 64
 #include "crc/x86.h"
 #include "wire/inet.h"
 

@@ -5,7 +5,7 @@
 /*
  * Code that all kernels for x86 share, explained in crc/kern.h. A kernel adds its own function that folds a long
  * part; the other functions are inlined into the kernel. Only files that are compiled with -mpclmul include this
- * header, and they define CRC_VEC for crc/add.h.
+ * header.
  */
 
 #if defined(__PCLMUL__) && defined(__SSE4_1__)
