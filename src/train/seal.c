@@ -133,13 +133,16 @@ static bool seal_run(struct train_walk *w, unsigned int n, bool vcrc)
 void train_seal(struct pkt *t, bool vcrc)
 {
 	struct train_walk w;
+	bool runs = true;
 
 	crc_pkt_pad(t);
 	train_walk_begin(&w, t);
 	while (train_walk_next(&w)) {
 		unsigned int n = train_walk_run(&w);
 
-		if (n < RUN_MIN || !seal_run(&w, n, vcrc))
+		/* If one run is refused, so are all: the packets of a train have one shape. */
+		runs = runs && (n < RUN_MIN || seal_run(&w, n, vcrc));
+		if (!runs || n < RUN_MIN)
 			seal_packet(train_seal_of(t, w.k - 1), &w, vcrc);
 	}
 	t->flags |= vcrc ? PKT_CRC : PKT_ICRC;
