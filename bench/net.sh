@@ -127,8 +127,8 @@ instance() { # NAME CONFIGURATION: start this instance in the background
 
 row_uipoib() {
 	local row=${1%@*} crc switches
-	crc=${row%[1-9]} switches=${row#"${row%[1-9]}"}
-	switches=${switches:-3}
+	crc=${row%[1-9]}
+	switches=${row#"$crc"} switches=${switches:-3}
 	topo "$switches" >"$work/$switches.topo"
 	{
 		conf_fabric "$switches.topo" "$crc" "$2"

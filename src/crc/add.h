@@ -3,7 +3,7 @@
 #define CRC_ADD_H
 
 /*
- * DOC: Adding payloads to a sum, in lines
+ * DOC: Adding payloads to a sum, in vectors
  *
  * The payloads of packets are the rows of a table in memory. A row of the table is XORed into the
  * sum (crc/sum.h) in vectors of CRC_VEC octets. A vector of a row begins at a multiple of CRC_VEC,
@@ -69,7 +69,7 @@ CRC_INLINE void crc_add_vecs(uint8_t *sum, const uint8_t *row, uint32_t from, ui
 CRC_INLINE void crc_add_some(uint8_t *sum, const uint8_t *row, uint32_t at, uint32_t from,
 			     uint32_t to)
 {
-	const uint8_t *ones = crc_k.mask + sizeof(crc_k.mask) / 3;
+	const uint8_t *ones = crc_k.mask + CRC_VEC_MAX;
 	crc_vec v = *(const crc_vec *)(row + at);
 
 	v &= *(const crc_vec_unaligned *)(ones - (from - at));
@@ -137,7 +137,8 @@ CRC_INLINE void crc_add_group(uint8_t *sum, const struct crc_rows *r, const uint
 	}
 }
 
-CRC_INLINE void crc_add_rows(uint8_t *sum, const struct crc_rows *r)
+/* This is crc_kernel.add of each kernel. */
+static inline void crc_add_rows(uint8_t *sum, const struct crc_rows *r)
 {
 	ptrdiff_t next = r->next - (ptrdiff_t)r->step;
 	const uint8_t *row = r->first - r->at;
@@ -147,12 +148,5 @@ CRC_INLINE void crc_add_rows(uint8_t *sum, const struct crc_rows *r)
 		crc_add_group(sum, r, row + (ptrdiff_t)i * next, next, r->at + i * r->step, n);
 	}
 }
-
-/* Define crc_kernel.add of a kernel. */
-#define CRC_ADD(kernel)                                                  \
-	static void kernel##_add(uint8_t *sum, const struct crc_rows *r) \
-	{                                                                \
-		crc_add_rows(sum, r);                                    \
-	}
 
 #endif

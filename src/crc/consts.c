@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "crc/kern.h"
+#include "util/list.h"
 
 /*
  * Functions that compute the constants of crc/kern.h bit by bit. Here bit i of a polynomial is the
@@ -92,15 +93,7 @@ static uint64_t reflect(uint64_t a)
 	return r;
 }
 
-static struct crc_fold fold_by(unsigned int octets)
-{
-	const uint64_t q = mul(P16, P32);
-
-	return (struct crc_fold){ { reflect(shift_mod(1, 8 * octets + 63, q)),
-				    reflect(shift_mod(1, 8 * octets - 1, q)) } };
-}
-
-/* Write the constants that fold_by() returns for 0, 4, 8, ... octets. By x^-1, see fold_only_icrc(). */
+/* Write the constants to fold over 0, 4, 8, ... octets. By x^-1, see fold_only_icrc(). */
 static void fold_by_words(struct crc_fold *ret, size_t n)
 {
 	const uint64_t q = mul(P16, P32);
@@ -138,15 +131,15 @@ void crc_consts_init(void)
 {
 	struct crc_consts *k = &crc_k;
 
-	k->by16 = fold_by(16);
-	k->by32 = fold_by(32);
-	k->by48 = fold_by(48);
-	k->by64 = fold_by(64);
-	k->by96 = fold_by(96);
-	k->by128 = fold_by(128);
-	k->by192 = fold_by(192);
-	k->by256 = fold_by(256);
-	fold_by_words(k->by_words, sizeof(k->by_words) / sizeof(k->by_words[0]));
+	fold_by_words(k->by_words, ARRAY_SIZE(k->by_words));
+	k->by16 = k->by_words[16 / 4];
+	k->by32 = k->by_words[32 / 4];
+	k->by48 = k->by_words[48 / 4];
+	k->by64 = k->by_words[64 / 4];
+	k->by96 = k->by_words[96 / 4];
+	k->by128 = k->by_words[128 / 4];
+	k->by192 = k->by_words[192 / 4];
+	k->by256 = k->by_words[256 / 4];
 	k->only_icrc = fold_only_icrc();
 	k->vcrc = finish_by(P16, 16);
 	k->icrc = finish_by(P32, 32);

@@ -131,8 +131,8 @@ struct crc_rows {
 	ptrdiff_t next; /* octets in memory from a row to the row that comes next in the sum */
 	uint32_t len; /* octets of each row */
 	unsigned int n; /* number of rows */
-	uint32_t at,
-		step; /* offset in the sum of the first row, and octets from a row to the next one */
+	uint32_t at; /* offset in the sum of the first row */
+	uint32_t step; /* octets in the sum from a row to the next one */
 };
 
 /* Code for one kind of CPU. crc16() and crc32() get at least 16 octets. */

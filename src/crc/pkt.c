@@ -54,6 +54,12 @@ bool crc_is_plain(const struct pkt *p)
 	       p->tail_len >= IB_CRCS_LEN && p->tail_len <= PKT_TAIL_MAX;
 }
 
+/* Continue the VCRC register over the ICRC at @icrc, and return the VCRC. */
+static inline uint16_t vcrc_over(const uint8_t *icrc, const struct crc_regs *r)
+{
+	return (uint16_t)~crc16_short(r->vcrc, icrc, IB_ICRC_LEN);
+}
+
 struct crc_right crc_right(const uint8_t *pkt, size_t len)
 {
 	const uint8_t *icrc = pkt + len - IB_CRCS_LEN, *vcrc = icrc + IB_ICRC_LEN;
@@ -64,7 +70,6 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len)
 		.part[0] = { pkt, len - IB_CRCS_LEN },
 	};
 	struct crc_regs r;
-	uint16_t want;
 
 	if (!hdr_len)
 		return (struct crc_right){ .vcrc = crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
@@ -76,8 +81,7 @@ struct crc_right crc_right(const uint8_t *pkt, size_t len)
 		return (struct crc_right){ crc_icrc_follows(pkt, len - IB_CRCS_LEN),
 					   crc_vcrc_follows(pkt, len - IB_VCRC_LEN) };
 	r = crc_best->msg(&m);
-	want = (uint16_t)~crc16_short(r.vcrc, icrc, IB_ICRC_LEN);
-	return (struct crc_right){ le32_at(icrc) == ~r.icrc, le16_at(vcrc) == want };
+	return (struct crc_right){ le32_at(icrc) == ~r.icrc, le16_at(vcrc) == vcrc_over(icrc, &r) };
 }
 
 void crc_put(uint8_t *pkt, size_t len)
@@ -183,12 +187,6 @@ static inline bool regs_of(const struct pkt *p, struct crc_regs *ret)
 		m.part[m.nparts++] = (struct crc_part){ p->tail, p->tail_len - IB_CRCS_LEN };
 	*ret = crc_best->msg(&m);
 	return true;
-}
-
-/* Continue the VCRC register over the ICRC at @icrc, and return the VCRC. */
-static inline uint16_t vcrc_over(const uint8_t *icrc, const struct crc_regs *r)
-{
-	return (uint16_t)~crc16_short(r->vcrc, icrc, IB_ICRC_LEN);
 }
 
 static inline uint16_t vcrc_of(const struct pkt *p, const struct crc_regs *r)

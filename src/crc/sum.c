@@ -22,16 +22,14 @@ static void mix(uint8_t *to, const uint8_t *from, size_t len)
 		*to++ ^= *from++;
 }
 
-#define COPIED_MAX PKT_HDR_MAX /* largest number of octets that add_to_all() adds */
-
 /*
- * Add the same @len octets to each packet, at the offset @at from its LRH. The sum of n copies is
+ * Add the same @len octets, at most PKT_HDR_MAX, to each packet, at the offset @at from its LRH. The sum of n copies is
  * made from the sum of n/2 copies, for n = 2, 4, 8, ..., and those of these sums are added whose
  * numbers of copies are together s->n.
  */
 static void add_to_all(struct crc_sum *s, uint32_t at, const uint8_t *p, uint32_t len)
 {
-	uint8_t copies[COPIED_MAX + CRC_SUM_MAX * CRC_LINE], before[sizeof(copies)];
+	uint8_t copies[PKT_HDR_MAX + CRC_SUM_MAX * CRC_LINE], before[sizeof(copies)];
 	uint8_t *to = s->octets + s->at + at;
 
 	memcpy(copies, p, len);

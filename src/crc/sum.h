@@ -43,7 +43,7 @@
 #define CRC_SUM_MAX 32 /* largest number of packets in a sum */
 #define CRC_SUM_PAYLOAD 4096
 #define CRC_LINE PKT_BUF_ALIGN
-/* largest number of octets from the first octet of a sum to its end; the place of packet 0 or of the last packet is in its first line */
+/* largest number of octets of a sum, whose first packet begins in its first line */
 #define CRC_SUM_LEN \
 	(CRC_LINE + PKT_HDR_MAX + CRC_SUM_PAYLOAD + PKT_TAIL_MAX + (CRC_SUM_MAX - 1) * CRC_LINE)
 
@@ -52,20 +52,20 @@ struct crc_sum {
 	unsigned int n; /* number of packets */
 	uint32_t len; /* number of octets of each packet, from LRH to VCRC */
 	uint32_t at; /* offset in .octets of the packet that comes first in the sum */
-	uint32_t
-		step; /* distance from each packet in the sum to the packet that comes next in the sum */
+	/* distance from each packet in the sum to the packet that comes next in the sum */
+	uint32_t step;
 	uint8_t *first; /* packet 0 in .octets, from its LRH on */
-	ptrdiff_t
-		next; /* distance from each packet in .octets to the packet with the next number: .step, or -.step */
+	/* distance in .octets from each packet to the packet with the next number: .step, or -.step */
+	ptrdiff_t next;
 	/*
 	 * XOR of the messages of VCRC and ICRC, in the headers that all packets have in common. They differ in the
 	 * fields that switches may change, and in the initial register.
 	 */
 	uint8_t to_icrc[IB_UD_HDR_MAX];
-	uint32_t
-		ud_hdr_len; /* number of octets of .to_icrc, which are those of the headers from LRH to DETH */
-	uint32_t vcrc
-		[CRC_SUM_MAX]; /* of each packet the complement of the VCRC, as a word for crc_sum_mix() */
+	/* number of octets of .to_icrc, which are those of the headers from LRH to DETH */
+	uint32_t ud_hdr_len;
+	/* of each packet, the complement of the VCRC, as a word for crc_sum_mix() */
+	uint32_t vcrc[CRC_SUM_MAX];
 	/* whole lines, and room behind them for crc_sum_mix() with a word that begins in the last octets */
 	uint8_t octets[(CRC_SUM_LEN / CRC_LINE + 2) * CRC_LINE] __attribute__((aligned(CRC_LINE)));
 };

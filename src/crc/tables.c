@@ -125,11 +125,9 @@ static uint32_t isal32(uint32_t reg, const void *p, size_t len)
 	return reg;
 }
 
-CRC_ADD(portable)
-
 const struct crc_kernel crc_portable = {
 	.name = "portable",
 	.crc16 = slice16,
 	.crc32 = isal32,
-	.add = portable_add,
+	.add = crc_add_rows,
 };

@@ -229,7 +229,6 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
  * Define a kernel from its function that folds long parts, and from its function body() or NULL
  */
 #define CRC_X86_KERNEL(kernel, cpu_name, big, body_fn)                                            \
-	CRC_ADD(kernel)                                                                           \
 	static struct crc_regs kernel##_msg(const struct crc_msg *m)                              \
 	{                                                                                         \
 		return msg_regs(m, big);                                                          \
@@ -253,7 +252,7 @@ INLINE __m128i fold_octets(__m128i reg, const uint8_t *p, size_t len, fold_big_f
 	}                                                                                         \
 	const struct crc_kernel kernel = { cpu_name,	    kernel##_msg,  body_fn,               \
 					   kernel##_common, kernel##_join, kernel##_16,           \
-					   kernel##_32,	    kernel##_add }
+					   kernel##_32,	    crc_add_rows }
 
 #endif
 

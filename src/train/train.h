@@ -105,7 +105,7 @@ void train_to_frame(struct pkt *t);
 void train_frame_headers(uint8_t *ip, struct frame_info *info, uint32_t ip_len);
 
 /*
- * Trains with CRCs (seal.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of
+ * Trains with CRCs (seal.c, check.c). The seals of a train are the CRCs of its packets. The flag PKT_CRC of
  * a train means that the seals have both CRCs, and PKT_ICRC means that they have the ICRC alone. If
  * train_split_link() takes a single packet off a train, this packet gets its CRCs from its seal.
  *

@@ -57,6 +57,24 @@ static void mend_ip_csum(uint8_t *ip, uint16_t before)
 	be16_put(ip + 10, train_ip_csum(train_ip_csum_rest(be16_at(ip + 10), before), id));
 }
 
+void train_walk_skip(struct train_walk *w, unsigned int n)
+{
+	const struct train_hdrs h = w->hdrs;
+	const struct pkt *t = w->train;
+	uint16_t id = be16_at(h.ip + 4);
+
+	if (!n)
+		return;
+	if (n > 1)
+		walk_payload(w, (n - 1) * t->seg);
+	walk_payload(w, t->seg);
+	train_advance(&h, n, n * t->seg);
+	train_advance_psn(w->psn, n);
+	if (h.ipv4) /* All packets but the last have the same length. */
+		mend_ip_csum(h.ip, id);
+	w->k += n;
+}
+
 bool train_walk_next(struct train_walk *w)
 {
 	const struct train_hdrs h = w->hdrs;
@@ -65,6 +83,10 @@ bool train_walk_next(struct train_walk *w)
 
 	if (w->k == t->count)
 		return false;
+	if (w->k && !last) {
+		train_walk_skip(w, 1);
+		return true;
+	}
 	walk_payload(w, last ? t->len - pkt_hdr_len(t) - w->k * t->seg : t->seg);
 	if (w->k) {
 		train_advance(&h, 1, t->seg);
@@ -72,12 +94,8 @@ bool train_walk_next(struct train_walk *w)
 	}
 	if (last && h.tcp)
 		h.l4[13] |= w->last_flags & (TCP_FIN | TCP_PSH);
-	if (!w->k || last) {
-		train_mend_lengths(&w->pkt);
-		train_mend_link(&w->pkt);
-	} else if (h.ipv4) { /* All packets but the last have the same length. */
-		mend_ip_csum(h.ip, (uint16_t)(be16_at(h.ip + 4) - 1));
-	}
+	train_mend_lengths(&w->pkt);
+	train_mend_link(&w->pkt);
 	w->k++;
 	return true;
 }
@@ -93,24 +111,6 @@ unsigned int train_walk_run(const struct train_walk *w)
 	if (w->used) /* the slice goes on behind the current packet */
 		n += (t->slice[w->slice].len - w->used) / t->seg;
 	return n < left ? n : left;
-}
-
-void train_walk_skip(struct train_walk *w, unsigned int n)
-{
-	const struct train_hdrs h = w->hdrs;
-	const struct pkt *t = w->train;
-	uint16_t id = be16_at(h.ip + 4);
-
-	if (!n)
-		return;
-	if (n > 1)
-		walk_payload(w, (n - 1) * t->seg);
-	walk_payload(w, t->seg);
-	train_advance(&h, n, n * t->seg);
-	train_advance_psn(w->psn, n);
-	if (h.ipv4)
-		mend_ip_csum(h.ip, id);
-	w->k += n;
 }
 
 const struct pkt *train_out_next(struct train_walk *w)
