@@ -153,10 +153,10 @@ $(O)/testobj/%.o: tests/%.c
 	$(say) "  CC      $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# kmod's link and agents, compiled for user space with tests/kernel in place of the kernel. Their tests compare
-# them with src/node.
+# kmod's link, agents and offloads, compiled for user space with tests/kernel in place of the kernel. The tests of the agents
+# compare them with src/node.
 uses_kmod	= $(uses_node)
-kmod_objs := $(patsubst %,$(O)/testobj/kmod/%.o,link mad pma port samples sma trap)
+kmod_objs := $(patsubst %,$(O)/testobj/kmod/%.o,inet link mad pma port samples sma trap)
 KMOD_CFLAGS := -std=gnu11 -Itests/kernel -Ikmod -Wno-sign-compare -Wno-address-of-packed-member
 $(kmod_objs): $(O)/testobj/kmod/%.o: kmod/%.c
 	@mkdir -p $(@D)

@@ -31,12 +31,13 @@ MATCHING = {
     "crc2": ["crc"],
     "udp": ["crc"],
     "uipoib": ["kernel"],
+    "linux": ["old"],
     **{f"{crc}{switches}": [f"{crc}1"] for crc in ("lazy", "full") for switches in range(2, 10)},
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [
     ("TCP, Gb/s", ["tcp", "tcp_r", "tcp4", "tcp4_r", "tcp6"], "%.2f"),
-    ("TCP, Mb/s", ["vm_tcp", "vm_tcp_r"], "%.0f"),
+    ("TCP, Mb/s", ["vm_tcp", "vm_tcp_r", "vm_vm"], "%.0f"),
     ("CPU of the relaying processes, ms per Gb of TCP", ["tcp_cpu", "tcp_r_cpu", "tcp4_cpu", "tcp4_r_cpu", "tcp6_cpu"], "%.1f"),
     ("UDP, thousand datagrams a second received", ["udp64", "udp64_rate", "udp1400"], "%.0f"),
     ("UDP, per cent of the datagrams lost", ["udp64_lost", "udp64_rate_lost", "udp1400_lost"], "%.1f"),

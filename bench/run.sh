@@ -10,7 +10,9 @@
 #	profiles	TCP and 64-byte UDP of each link profile; for comparison rfc4391, measured in turn with the others
 #	verbs	TCP of a VM: uipoib on a port of libibverbs; for comparison the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
 #
-#	run.sh [path] [sweep] [scale] [net] [profiles] [verbs]	default: all but verbs, in less than 15 minutes
+#	linux	TCP between the stock kernel of a VM and a host, and between two VMs; needs QEMU and `make kmod`
+#
+#	run.sh [path] [sweep] [scale] [net] [profiles] [verbs] [linux]	default: all but verbs and linux, in less than 15 minutes
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
@@ -76,8 +78,9 @@ for p in $parts; do
 	net) bash bench/net.sh ;;
 	profiles) bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
+	linux) bash bench/linux.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles] [verbs]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles] [verbs] [linux]" >&2
 		exit 2
 		;;
 	esac

@@ -69,6 +69,20 @@
 		 void (*)(struct socket *): (s))
 /* clang-format on */
 
+/* Last parameter of the functions that send datagrams of a tunnel, which Linux 6.17 added */
+#if UIB_KERNEL_FROM(6, 17)
+#define uib_no_cb_flags , 0
+#else
+#define uib_no_cb_flags
+#endif
+
+/* Linux 7.1 exports the function that finds a route over IPv6; before, modules reach it by a table. */
+#if UIB_KERNEL_FROM(7, 1)
+#define uib_route6(net, sk, fl) ip6_dst_lookup_flow(net, sk, fl, NULL)
+#else
+#define uib_route6(net, sk, fl) ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl, NULL)
+#endif
+
 static inline void uib_hrtimer_setup(struct hrtimer *t,
 				     enum hrtimer_restart (*fn)(struct hrtimer *),
 				     enum hrtimer_mode mode)
@@ -88,11 +102,11 @@ static inline void uib_hrtimer_setup(struct hrtimer *t,
 static inline void uib_set_kernel_caps(struct ib_device_attr *attr)
 {
 #if UIB_KERNEL_FROM(5, 19)
-	attr->kernel_cap_flags =
-		IBK_LOCAL_DMA_LKEY | IBK_BLOCK_MULTICAST_LOOPBACK | IBK_ALLOW_USER_UNREG;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_BLOCK_MULTICAST_LOOPBACK |
+				 IBK_ALLOW_USER_UNREG | IBK_UD_TSO;
 #else
 	attr->device_cap_flags |= IB_DEVICE_LOCAL_DMA_LKEY | IB_DEVICE_BLOCK_MULTICAST_LOOPBACK |
-				  IB_DEVICE_ALLOW_USER_UNREG;
+				  IB_DEVICE_ALLOW_USER_UNREG | IB_DEVICE_UD_TSO;
 #endif
 }
 

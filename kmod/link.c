@@ -51,6 +51,8 @@ static bool enter_up(struct uib_link *l, const union uib_addr *peer)
 		return false;
 	l->peer = *peer;
 	l->has_peer = true;
+	if (l->learn)
+		uib_udp_new_peer(l);
 	WRITE_ONCE(l->state, UIB_LINK_UP);
 	uib_count(to_dev(l), UIB_C_LINK_UPS);
 	ibdev_info_ratelimited(&to_dev(l)->ibdev, "link up, peer %pISpc\n", &peer->sa);
@@ -170,11 +172,10 @@ void uib_link_enable(struct uib_link *l, bool on)
 /* --- sending */
 
 /*
- * Send a datagram to the peer. Return: number of octets; -ENETDOWN if the state is below @least or no peer is known; or
- * an errno of the socket
+ * Send datagrams to the peer. Return: 0; -ENETDOWN if the state is below @least or no peer is known; or the error of
+ * uib_udp_send()
  */
-static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct kvec *v, size_t n,
-			size_t len)
+static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct sk_buff *skb)
 {
 	union uib_addr peer;
 	bool ok;
@@ -183,26 +184,28 @@ static int send_to_peer(struct uib_link *l, enum uib_link_state least, struct kv
 	ok = l->state >= least && l->has_peer;
 	peer = l->peer;
 	spin_unlock_bh(&l->lock);
-	return ok ? uib_udp_send(l, &peer, v, n, len) : -ENETDOWN;
+	if (ok)
+		return uib_udp_send(l, &peer, skb);
+	kfree_skb(skb);
+	return -ENETDOWN;
 }
 
-int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len)
+int uib_link_send(struct uib_link *l, struct sk_buff *skb)
 {
-	int ret = send_to_peer(l, UIB_LINK_UP, v, n, len);
-
-	return ret < 0 ? ret : 0;
+	return send_to_peer(l, UIB_LINK_UP, skb);
 }
 
 /* Sends a keepalive now and every second, in POLLING and in UP. */
 static void keepalive_work(struct work_struct *work)
 {
 	struct uib_link *l = container_of(work, struct uib_link, keepalive_work.work);
-	struct kvec none = {};
+	struct sk_buff *empty;
 
 	if (READ_ONCE(l->state) < UIB_LINK_POLLING)
 		return;
 	queue_delayed_work(uib_wq, &l->keepalive_work, KEEPALIVE);
-	if (send_to_peer(l, UIB_LINK_POLLING, &none, 0, 0) >= 0)
+	empty = uib_udp_alloc(GFP_KERNEL);
+	if (empty && !send_to_peer(l, UIB_LINK_POLLING, empty))
 		uib_count(to_dev(l), UIB_C_TX_KEEPALIVES);
 }
 

@@ -140,9 +140,9 @@ static bool copy(const struct uib_sge *sge, u32 skip, u8 *buf, u32 len, bool wri
 	return ok;
 }
 
-bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len)
+bool uib_sge_read(const struct uib_sge *sge, u32 skip, u8 *to, u32 len)
 {
-	return copy(sge, 0, to, len, false);
+	return copy(sge, skip, to, len, false);
 }
 
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len)

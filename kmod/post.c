@@ -30,27 +30,43 @@ out:
 	return -EINVAL;
 }
 
+/* Tell whether the work request is a large send that the QP accepts. */
+static bool is_lso(const struct uib_qp *qp, const struct ib_ud_wr *ud)
+{
+	return ud->wr.opcode == IB_WR_LSO && qp->sq_lso && ud->mss > 0 &&
+	       ud->mss <= uib_mtu_octets(IB_MTU_4096) && ud->hlen > 0 &&
+	       uib_lso_ok(ud->header, ud->hlen);
+}
+
 static int post_one_send(struct uib_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct ib_ud_wr *ud = ud_wr(wr);
 	struct uib_swqe *w;
+	bool lso;
 	int err;
 
 	if (qp->state < IB_QPS_RTS)
 		return -EINVAL;
-	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
+	if (wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM && !is_lso(qp, ud))
 		return -EINVAL;
-	if (wr->send_flags & ~(IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE))
+	if (wr->send_flags &
+	    ~(IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE | IB_SEND_IP_CSUM))
 		return -EINVAL;
 	if (!ud->ah || ud->ah->pd != qp->ibqp.pd)
 		return -EINVAL;
 	if (qp->sq_count == qp->cap.max_send_wr)
 		return -ENOMEM;
 	w = uib_sqe(qp, qp->sq_count);
+	lso = wr->opcode == IB_WR_LSO;
 	err = take_sges(qp, wr->sg_list, wr->num_sge, qp->cap.max_send_sge,
-			uib_mtu_octets(IB_MTU_4096), 0, uib_sqe_sge(qp, w), &w->len);
+			lso ? UIB_LSO_MAX : uib_mtu_octets(IB_MTU_4096), 0, uib_sqe_sge(qp, w),
+			&w->len);
 	if (err)
 		return err;
+	w->mss = lso ? ud->mss : 0;
+	w->lso_len = lso ? ud->hlen : 0;
+	if (lso)
+		memcpy(uib_sqe_lso(qp, w), ud->header, ud->hlen);
 	w->wr_id = wr->wr_id;
 	w->av = container_of(ud->ah, struct uib_ah, ibah)->av;
 	w->dest_qpn = ud->remote_qpn;
@@ -59,6 +75,7 @@ static int post_one_send(struct uib_qp *qp, const struct ib_send_wr *wr)
 	w->num_sge = wr->num_sge;
 	w->imm = wr->ex.imm_data;
 	w->has_imm = wr->opcode == IB_WR_SEND_WITH_IMM;
+	w->csum = lso || (wr->send_flags & IB_SEND_IP_CSUM);
 	w->signaled = qp->signal_all || (wr->send_flags & IB_SEND_SIGNALED);
 	w->solicited = wr->send_flags & IB_SEND_SOLICITED;
 	qp->sq_count++;

@@ -4,8 +4,8 @@
 
 #include "uib.h"
 
-/* number of work requests that one run of a QP's work item sends before it yields */
-#define SEND_BATCH 64
+/* number of packets that one run of a QP's work item sends before it yields */
+#define SEND_BATCH 256
 
 /* --- completions. The consumer's handler is called after the lock of the QP has been released */
 
@@ -99,12 +99,13 @@ static void flush(struct uib_qp *qp)
  * Send the packet of the oldest work request. The lock is not held while uib_send() runs. The work
  * request stays in the send queue in this time: in RTS only qp->work, which calls this function,
  * removes work requests. A send that fails moves the QP to SQE (IBTA 10.3.1). Later sends are then
- * flushed until the consumer sets RTS again. Return: false if there was nothing to send
+ * flushed until the consumer sets RTS again. Return: number of packets; 0 if there was nothing to send
  */
-static bool send_one(struct uib_qp *qp)
+static u32 send_one(struct uib_qp *qp)
 {
 	struct uib_swqe *w = NULL;
 	enum ib_wc_status status;
+	u32 packets;
 	bool due;
 
 	spin_lock_irq(&qp->lock);
@@ -113,7 +114,8 @@ static bool send_one(struct uib_qp *qp)
 	qp->sending = w;
 	spin_unlock_irq(&qp->lock);
 	if (!w)
-		return false;
+		return 0;
+	packets = uib_swqe_packets(w);
 	status = uib_send(qp, w, uib_sqe_sge(qp, w));
 	spin_lock_irq(&qp->lock);
 	qp->sending = false;
@@ -124,7 +126,7 @@ static bool send_one(struct uib_qp *qp)
 	spin_unlock_irq(&qp->lock);
 	if (due)
 		fire(qp->ibqp.send_cq);
-	return true;
+	return packets;
 }
 
 /* Report to the consumer that the QP in SQD is drained, because no send runs any more. */
@@ -148,16 +150,19 @@ static void drained(struct uib_qp *qp)
 static void qp_work(struct work_struct *work)
 {
 	struct uib_qp *qp = container_of(work, struct uib_qp, work);
-	unsigned int i;
+	u32 sent, n = 0;
 
-	for (i = 0; i < SEND_BATCH; i++) {
-		if (!send_one(qp)) {
-			flush(qp);
-			drained(qp);
-			return;
-		}
+	do {
+		sent = send_one(qp);
+		n += sent;
+	} while (sent && n < SEND_BATCH);
+	uib_burst_send(qp->dev, &qp->burst);
+	if (sent) {
+		queue_work(uib_wq, work);
+		return;
 	}
-	queue_work(uib_wq, work);
+	flush(qp);
+	drained(qp);
 }
 
 /* --- create and destroy */
@@ -170,8 +175,11 @@ static int check_init(const struct ib_qp_init_attr *a, bool is_user)
 		return -EOPNOTSUPP;
 	if (is_user && a->qp_type != IB_QPT_UD)
 		return -EPERM;
-	if (a->srq || (a->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK))
+	if (a->srq || (a->create_flags &
+		       ~(IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_QP_CREATE_IPOIB_UD_LSO)))
 		return -EOPNOTSUPP;
+	if ((a->create_flags & IB_QP_CREATE_IPOIB_UD_LSO) && (is_user || a->qp_type != IB_QPT_UD))
+		return -EINVAL;
 	if (a->qp_type != IB_QPT_UD && a->port_num != UIB_PORT)
 		return -EINVAL;
 	if (!a->send_cq || !a->recv_cq || c->max_send_wr > UIB_MAX_WR ||
@@ -195,9 +203,10 @@ static void free_rings(struct uib_qp *qp)
 		uib_stub_free(qp->wc_qp);
 	kvfree(qp->sq);
 	kvfree(qp->sq_sge);
+	kvfree(qp->sq_lso);
 	kvfree(qp->rq);
 	kvfree(qp->rq_sge);
-	kfree(qp->gather);
+	uib_burst_free(&qp->burst);
 	uib_quota_give_octets(qp->quota, ring_octets(&qp->cap));
 	uib_quota_give(qp->quota, UIB_Q_QP);
 }
@@ -214,7 +223,7 @@ static int take_quota(struct uib_qp *qp)
 	return err;
 }
 
-static int alloc_rings(struct uib_qp *qp)
+static int alloc_rings(struct uib_qp *qp, bool lso)
 {
 	struct ib_qp_cap *c = &qp->cap;
 	int err;
@@ -232,9 +241,10 @@ static int alloc_rings(struct uib_qp *qp)
 			      GFP_KERNEL_ACCOUNT);
 	qp->rq_sge = kvcalloc((size_t)c->max_recv_wr * c->max_recv_sge, sizeof(*qp->rq_sge),
 			      GFP_KERNEL_ACCOUNT);
-	qp->gather = kmalloc(uib_mtu_octets(IB_MTU_4096), GFP_KERNEL_ACCOUNT);
+	if (lso)
+		qp->sq_lso = kvcalloc(c->max_send_wr, UIB_LSO_HDR_MAX, GFP_KERNEL);
 	qp->wc_qp = qp->is_user ? uib_stub_new() : &qp->ibqp;
-	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge && qp->gather && qp->wc_qp)
+	if (qp->sq && qp->rq && qp->sq_sge && qp->rq_sge && qp->wc_qp && (qp->sq_lso || !lso))
 		return 0;
 	free_rings(qp);
 	return -ENOMEM;
@@ -281,7 +291,7 @@ int uib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	qp->signal_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->block_loopback = attr->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	qp->cap = attr->cap;
-	err = alloc_rings(qp);
+	err = alloc_rings(qp, attr->create_flags & IB_QP_CREATE_IPOIB_UD_LSO);
 	if (err)
 		return err;
 	attr->cap = qp->cap;
@@ -415,6 +425,8 @@ int uib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->port_num = UIB_PORT;
 	init->sq_sig_type = qp->signal_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	if (qp->block_loopback)
-		init->create_flags = IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+		init->create_flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	if (qp->sq_lso)
+		init->create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
 	return 0;
 }

@@ -4,6 +4,9 @@
 
 #include "uib.h"
 
+/* IBV_WC_IP_CSUM_OK of rdma-core; ib_uverbs passes the flags of a completion to programs unchanged */
+#define USER_WC_IP_CSUM_OK BIT(2)
+
 /* A packet and the header fields that the checks have decoded. The checks run in the order of IBTA 7.8.1, 8.3 and 9.6. */
 struct rx {
 	struct uib_dev *dev;
@@ -208,6 +211,8 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 		wc->wc_flags |= IB_WC_WITH_IMM;
 		memcpy(&wc->ex.imm_data, r->deth + UIB_DETH_LEN, UIB_IMM_LEN);
 	}
+	if (qp->ibqp.qp_type == IB_QPT_UD && uib_inet_csum_ok(r->payload, r->payload_len))
+		wc->wc_flags |= qp->is_user ? USER_WC_IP_CSUM_OK : IB_WC_IP_CSUM_OK;
 	if (!uib_lid_is_mcast(r->dlid))
 		wc->dlid_path_bits = r->dlid & ((1 << READ_ONCE(r->dev->port.lmc)) - 1);
 }

@@ -83,6 +83,7 @@ static void send_trap(struct uib_dev *dev, const struct uib_trap *slot, u16 sm_l
 
 	memcpy(smp.data, slot->notice, sizeof(slot->notice));
 	uib_send(&dev->sma_qp, &w, &sge);
+	uib_burst_send(dev, &dev->sma_qp.burst);
 }
 
 /*

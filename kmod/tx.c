@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 
 #include <linux/crc32.h>
-#include <linux/slab.h>
-#include <linux/uio.h>
 
 #include "uib.h"
 
-/* The parts of a packet: headers, buffers of the work request, pad and CRCs */
+/* A packet that is being made, and the place in the buffers of the work request from which its payload comes */
 struct tx {
 	struct uib_qp *qp;
-	u8 hdr[UIB_HDR_MAX], tail[UIB_TAIL_MAX];
-	u32 hdr_len, len; /* .len: octets from LRH to VCRC */
-	u8 vl, pad;
-	struct kvec v[UIB_MAX_SGE + 2];
-	unsigned int n;
+	const struct uib_swqe *w;
+	const struct uib_sge *sge; /* the buffer with the next octet of the payload */
+	u32 skip; /* octets of this buffer that earlier packets contain */
+	u16 pkey;
+	u8 vl;
+	/* the members below belong to one packet */
+	u8 *pkt;
+	u32 hdr_len, payload_len, len; /* .len: octets from LRH to VCRC */
+	u8 pad;
 };
 
 static u8 *put_lrh(struct tx *t, u8 *h, const struct uib_swqe *w)
@@ -69,74 +71,66 @@ static void put_bth(struct tx *t, u8 *h, const struct uib_swqe *w, u16 pkey)
 		memcpy(h + UIB_DETH_LEN, &w->imm, UIB_IMM_LEN);
 }
 
-static void put_headers(struct tx *t, const struct uib_swqe *w, u16 pkey)
+/* Decide the lengths of a packet with @payload_len octets of payload. */
+static void measure(struct tx *t, u32 payload_len)
 {
-	u8 *h = t->hdr;
+	const struct uib_swqe *w = t->w;
 
 	t->hdr_len = UIB_LRH_LEN + (w->av.has_grh ? UIB_GRH_LEN : 0) + UIB_BTH_LEN + UIB_DETH_LEN +
 		     (w->has_imm ? UIB_IMM_LEN : 0);
-	t->pad = -w->len & 3;
-	t->len = t->hdr_len + w->len + t->pad + UIB_ICRC_LEN + UIB_VCRC_LEN;
-	h = put_lrh(t, h, w);
-	if (w->av.has_grh)
-		h = put_grh(t, h, w);
-	put_bth(t, h, w, pkey);
+	t->payload_len = payload_len;
+	t->pad = -payload_len & 3;
+	t->len = t->hdr_len + payload_len + t->pad + UIB_ICRC_LEN + UIB_VCRC_LEN;
 }
 
-/*
- * Add the buffers of the work request to the packet. Buffers of the kernel are not copied. The
- * octets of a memory region are copied first. Otherwise a program could change its memory between
- * the computation of the CRCs and the transmission, or deregister the region. Return: false if a
- * region is deregistered already
- */
-static bool put_parts(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
+static void put_headers(struct tx *t)
 {
-	u8 *copy = t->qp->gather;
-	unsigned int i;
+	u8 *h = put_lrh(t, t->pkt, t->w);
 
-	t->v[t->n++] = (struct kvec){ t->hdr, t->hdr_len };
-	for (i = 0; i < w->num_sge; i++) {
-		void *at = (void *)(uintptr_t)sge[i].addr;
+	if (t->w->av.has_grh)
+		h = put_grh(t, h, t->w);
+	put_bth(t, h, t->w, t->pkey);
+}
 
-		if (!sge[i].length)
-			continue;
-		if (sge[i].mr) {
-			if (!uib_sge_read(&sge[i], copy, sge[i].length))
-				return false;
-			at = copy;
-			copy += sge[i].length;
+/* Copy the next @len octets of the work request's buffers. Return: false if a memory region is deregistered already */
+static bool take(struct tx *t, u8 *to, u32 len)
+{
+	while (len) {
+		u32 part = min(t->sge->length - t->skip, len);
+
+		if (!uib_sge_read(t->sge, t->skip, to, part))
+			return false;
+		to += part;
+		len -= part;
+		t->skip += part;
+		if (t->skip == t->sge->length) {
+			t->sge++;
+			t->skip = 0;
 		}
-		t->v[t->n++] = (struct kvec){ at, sge[i].length };
 	}
-	memset(t->tail, 0, sizeof(t->tail));
-	t->v[t->n++] = (struct kvec){ t->tail, t->pad + UIB_ICRC_LEN + UIB_VCRC_LEN };
 	return true;
 }
 
 static void put_crcs(struct tx *t)
 {
-	u8 *tail = t->tail;
-	unsigned int i;
-	u32 icrc;
+	u8 *payload = t->pkt + t->hdr_len, *tail = payload + t->payload_len;
+	u32 icrc = uib_icrc_hdr(t->pkt, t->hdr_len);
 	u16 vcrc;
 
-	icrc = uib_icrc_hdr(t->hdr, t->hdr_len);
-	vcrc = uib_vcrc(U16_MAX, t->hdr, t->hdr_len);
-	for (i = 1; i < t->n - 1; i++) {
-		icrc = crc32_le(icrc, t->v[i].iov_base, t->v[i].iov_len);
-		vcrc = uib_vcrc(vcrc, t->v[i].iov_base, t->v[i].iov_len);
-	}
-	icrc = crc32_le(icrc, tail, t->pad);
-	put_unaligned_le32(~icrc, tail + t->pad);
-	vcrc = uib_vcrc(vcrc, tail, t->pad + UIB_ICRC_LEN);
-	put_unaligned_le16(~vcrc, tail + t->pad + UIB_ICRC_LEN);
+	memset(tail, 0, t->pad);
+	tail += t->pad;
+	icrc = crc32_le(icrc, payload, tail - payload);
+	put_unaligned_le32(~icrc, tail);
+	tail += UIB_ICRC_LEN;
+	vcrc = uib_vcrc(U16_MAX, t->pkt, tail - t->pkt);
+	put_unaligned_le16(~vcrc, tail);
 }
 
 /*
- * Tell whether the packet may be sent. Return: UIB_C_NONE if it may, with the P_Key in *@ret_pkey; otherwise the counter
- * of the reason
+ * Tell whether the packets of the work request may be sent. Return: UIB_C_NONE if they may, with .vl and .pkey;
+ * otherwise the counter of the reason
  */
-static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_pkey)
+static enum uib_counter check(struct tx *t, const struct uib_swqe *w)
 {
 	const struct uib_port *port = &t->qp->dev->port;
 	u16 index = t->qp->ibqp.qp_type == IB_QPT_GSI ? w->pkey_index : t->qp->pkey_index;
@@ -147,28 +141,29 @@ static enum uib_counter check(struct tx *t, const struct uib_swqe *w, u16 *ret_p
 		 * has to be sent.
 		 */
 		t->vl = UIB_VL15;
-		*ret_pkey = 0xffff;
+		t->pkey = 0xffff;
 		return w->av.has_grh ? UIB_DROP_TX_VL15 : UIB_C_NONE;
 	}
 	if (READ_ONCE(port->state) != IB_PORT_ACTIVE)
 		return UIB_DROP_TX_STATE;
-	if (w->len > uib_mtu_octets(READ_ONCE(port->neighbor_mtu)))
+	if (w->lso_len + min_t(u32, w->len, w->mss ?: U32_MAX) >
+	    uib_mtu_octets(READ_ONCE(port->neighbor_mtu)))
 		return UIB_DROP_TX_MTU;
-	*ret_pkey = index < UIB_PKEYS ? READ_ONCE(port->pkeys[index]) : 0;
-	if (!(*ret_pkey & ~UIB_PKEY_FULL))
+	t->pkey = index < UIB_PKEYS ? READ_ONCE(port->pkeys[index]) : 0;
+	if (!(t->pkey & ~UIB_PKEY_FULL))
 		return UIB_DROP_TX_PKEY;
 	t->vl = uib_port_vl(port, w->av.sl);
 	return t->vl == UIB_VL15 ? UIB_DROP_TX_VL15 : UIB_C_NONE;
 }
 
-static void drop(struct uib_dev *dev, enum uib_counter why)
+void uib_tx_dropped(struct uib_dev *dev, enum uib_counter why, u32 n)
 {
-	uib_count(dev, why);
-	uib_count(dev, UIB_C_XMIT_DISCARDS);
+	uib_count_add(dev, why, n);
+	uib_count_add(dev, UIB_C_XMIT_DISCARDS, n);
 	if (why == UIB_DROP_TX_STATE || why == UIB_DROP_TX_DOWN)
-		uib_count(dev, UIB_C_XMIT_INACTIVE);
+		uib_count_add(dev, UIB_C_XMIT_INACTIVE, n);
 	else if (why == UIB_DROP_TX_MTU)
-		uib_count(dev, UIB_C_XMIT_MTU);
+		uib_count_add(dev, UIB_C_XMIT_MTU, n);
 }
 
 static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
@@ -182,87 +177,92 @@ static bool attached(struct uib_qp *qp, const union ib_gid *mgid)
 }
 
 /*
- * Deliver a copy of a sent packet to this port itself (IBTA 10.5, 17.2). uib_send() calls this function if the DLID
- * is one of the port's LIDs, or if QPs of this port are attached to the packet's multicast group.
+ * Deliver the packet to this port itself (IBTA 10.5, 17.2), if the DLID is one of the port's LIDs, or if QPs of this port
+ * are attached to the packet's multicast group.
  */
 static void loop_back(struct tx *t)
 {
 	struct uib_dev *dev = t->qp->dev;
-	u8 *copy = kmalloc(t->len, GFP_KERNEL), *at = copy;
-	unsigned int i;
 
-	if (!copy) {
-		uib_count(dev, UIB_DROP_NO_MEM);
-		return;
-	}
-	for (i = 0; i < t->n; at += t->v[i++].iov_len)
-		memcpy(at, t->v[i].iov_base, t->v[i].iov_len);
 	local_bh_disable();
 	rcu_read_lock();
-	uib_rx(dev, copy, t->len, false);
+	if (!uib_lid_is_mcast(t->w->av.dlid) || attached(t->qp, &t->w->av.dgid))
+		uib_rx(dev, t->pkt, t->len, false);
 	rcu_read_unlock();
 	local_bh_enable();
-	kfree(copy);
 }
 
-static void count(struct uib_dev *dev, const struct tx *t, const struct uib_swqe *w)
+static bool is_port_info_answer(const struct tx *t)
 {
-	u32 words = (t->len - UIB_VCRC_LEN) / 4;
+	const struct ib_smp *smp = (const void *)(t->pkt + t->hdr_len);
 
-	uib_count(dev, UIB_C_XMIT_PKTS);
-	uib_count_add(dev, UIB_C_XMIT_DATA, words);
-	uib_count_add(dev, UIB_C_XMIT_SL + w->av.sl, words);
-	uib_count(dev, uib_lid_is_mcast(w->av.dlid) ? UIB_C_MCAST_XMIT : UIB_C_UCAST_XMIT);
-}
-
-static bool is_port_info_answer(const struct uib_swqe *w, const struct uib_sge *sge)
-{
-	const struct ib_smp *smp = (const void *)(uintptr_t)sge->addr;
-
-	return w->num_sge && !sge->mr && sge->length >= offsetof(struct ib_smp, mkey) &&
+	return t->payload_len >= offsetof(struct ib_smp, mkey) &&
 	       smp->method == IB_MGMT_METHOD_GET_RESP && smp->attr_id == IB_SMP_ATTR_PORT_INFO;
 }
 
-static void transmit(struct tx *t, const struct uib_swqe *w, const struct uib_sge *sge)
+static void transmit(struct tx *t)
 {
-	struct uib_dev *dev = t->qp->dev;
-	int err;
+	struct uib_qp *qp = t->qp;
+	bool mcast = uib_lid_is_mcast(t->w->av.dlid),
+	     own = uib_own_lid(&qp->dev->port, t->w->av.dlid);
+	bool retrain = t->vl == UIB_VL15 && is_port_info_answer(t);
 
 	put_crcs(t);
-	err = uib_link_send(&dev->link, t->v, t->n, t->len);
-	if (err)
-		drop(dev, err == -ENETDOWN ? UIB_DROP_TX_DOWN : UIB_DROP_TX_ERROR);
-	else
-		count(dev, t, w);
-	if (t->vl == UIB_VL15 && is_port_info_answer(w, sge))
-		uib_link_retrain_now(&dev->link);
+	if (mcast || own)
+		loop_back(t);
+	if (own)
+		return;
+	uib_burst_add(qp->dev, &qp->burst, t->len, t->w->av.sl, mcast);
+	if (retrain) {
+		uib_burst_send(qp->dev, &qp->burst);
+		uib_link_retrain_now(&qp->dev->link);
+	}
+}
+
+/*
+ * Copy the payload into the packet. After this copy, a program can neither change the octets under the CRCs nor
+ * deregister their memory.
+ */
+static bool put_payload(struct tx *t, u32 index, bool last)
+{
+	const struct uib_swqe *w = t->w;
+	u8 *payload = t->pkt + t->hdr_len;
+	u32 len = t->payload_len - w->lso_len;
+
+	if (!take(t, payload + w->lso_len, len))
+		return false;
+	if (w->mss)
+		uib_lso_header(payload, uib_sqe_lso(t->qp, w), w->lso_len, index, w->mss, len,
+			       last);
+	if (w->csum)
+		uib_inet_csum_put(payload, t->payload_len);
+	return true;
 }
 
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge)
 {
-	struct tx t = { .qp = qp };
-	enum uib_counter why;
-	u16 pkey;
-	bool own;
+	struct tx t = { .qp = qp, .w = w, .sge = sge };
+	u32 n = uib_swqe_packets(w), left = w->len, i;
+	enum uib_counter why = check(&t, w);
 
-	why = check(&t, w, &pkey);
 	if (why != UIB_C_NONE) {
-		drop(qp->dev, why);
+		uib_tx_dropped(qp->dev, why, n);
 		return IB_WC_SUCCESS;
 	}
-	put_headers(&t, w, pkey);
-	if (!put_parts(&t, w, sge))
-		return IB_WC_LOC_PROT_ERR;
-	if (uib_lid_is_mcast(w->av.dlid)) {
-		rcu_read_lock();
-		own = attached(qp, &w->av.dgid);
-		rcu_read_unlock();
-		if (own)
-			loop_back(&t);
-	} else if (uib_own_lid(&qp->dev->port, w->av.dlid)) {
-		loop_back(&t);
-		return IB_WC_SUCCESS;
+	for (i = 0; i < n; i++) {
+		u32 part = w->mss ? min_t(u32, left, w->mss) : left;
+
+		measure(&t, w->lso_len + part);
+		t.pkt = uib_burst_room(&qp->burst, t.len);
+		if (!t.pkt) {
+			uib_tx_dropped(qp->dev, UIB_DROP_NO_MEM, n - i);
+			break;
+		}
+		put_headers(&t);
+		if (!put_payload(&t, i, i == n - 1))
+			return IB_WC_LOC_PROT_ERR;
+		transmit(&t);
+		left -= part;
 	}
-	transmit(&t, w, sge);
 	return IB_WC_SUCCESS;
 }

@@ -7,10 +7,14 @@
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/security.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/ip.h>
+#include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/ipv6_stubs.h>
+#include <net/route.h>
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
 
@@ -23,15 +27,102 @@ static struct uib_dev *to_dev(struct uib_link *l)
 	return container_of(l, struct uib_dev, link);
 }
 
-int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t n, size_t len)
-{
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL,
-		.msg_name = to,
-		.msg_namelen = to->sa.sa_family == AF_INET ? sizeof(to->in4) : sizeof(to->in6),
-	};
+/* --- sending */
 
-	return kernel_sendmsg(l->sock, &msg, v, n, len);
+#define HEADROOM (LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+
+struct sk_buff *uib_udp_alloc(gfp_t gfp)
+{
+	struct sk_buff *skb = alloc_skb(HEADROOM, gfp);
+
+	if (skb)
+		skb_reserve(skb, HEADROOM);
+	return skb;
+}
+
+void uib_udp_new_peer(struct uib_link *l)
+{
+	dst_cache_reset(&l->route);
+}
+
+static int send4(struct uib_link *l, const struct sockaddr_in *to, struct sk_buff *skb)
+{
+	struct sock *sk = l->sock->sk;
+	struct flowi4 fl = {
+		.flowi4_proto = IPPROTO_UDP,
+		.daddr = to->sin_addr.s_addr,
+		.saddr = l->listen.in4.sin_addr.s_addr,
+		.fl4_dport = to->sin_port,
+		.fl4_sport = l->listen.in4.sin_port,
+	};
+	struct rtable *rt = dst_cache_get_ip4(&l->route, &fl.saddr);
+
+	if (!rt) {
+		security_sk_classify_flow(sk, flowi4_to_flowi_common(&fl));
+		rt = ip_route_output_flow(l->net, &fl, sk);
+		if (IS_ERR(rt))
+			return PTR_ERR(rt);
+		dst_cache_set_ip4(&l->route, &rt->dst, fl.saddr);
+	}
+	/* A packet may be larger than the path MTU and travel in fragments, so DF is not set. */
+	udp_tunnel_xmit_skb(rt, sk, skb, fl.saddr, fl.daddr, 0, ip4_dst_hoplimit(&rt->dst), 0,
+			    fl.fl4_sport, fl.fl4_dport, false, false uib_no_cb_flags);
+	return 0;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int send6(struct uib_link *l, const struct sockaddr_in6 *to, struct sk_buff *skb)
+{
+	struct sock *sk = l->sock->sk;
+	struct flowi6 fl = {
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_oif = to->sin6_scope_id,
+		.daddr = to->sin6_addr,
+		.saddr = l->listen.in6.sin6_addr,
+		.fl6_dport = to->sin6_port,
+		.fl6_sport = l->listen.in6.sin6_port,
+	};
+	struct dst_entry *dst = dst_cache_get_ip6(&l->route, &fl.saddr);
+
+	if (!dst) {
+		security_sk_classify_flow(sk, flowi6_to_flowi_common(&fl));
+		dst = uib_route6(l->net, sk, &fl);
+		if (IS_ERR(dst))
+			return PTR_ERR(dst);
+		dst_cache_set_ip6(&l->route, dst, &fl.saddr);
+	}
+	skb->ignore_df = 1; /* as in send4() */
+	udp_tunnel6_xmit_skb(dst, sk, skb, NULL, &fl.saddr, &fl.daddr, 0, ip6_dst_hoplimit(dst), 0,
+			     fl.fl6_sport, fl.fl6_dport, false uib_no_cb_flags);
+	return 0;
+}
+#else
+static int send6(struct uib_link *l, const struct sockaddr_in6 *to, struct sk_buff *skb)
+{
+	return -EAFNOSUPPORT;
+}
+#endif
+
+int uib_udp_send(struct uib_link *l, const union uib_addr *to, struct sk_buff *skb)
+{
+	struct sock *sk = l->sock->sk;
+	int err = -ENOBUFS;
+
+	if (sk_wmem_alloc_get(sk) < READ_ONCE(sk->sk_sndbuf)) {
+		skb_set_owner_w(skb, sk);
+		if (skb_is_gso(skb)) {
+			skb->ip_summed = CHECKSUM_PARTIAL;
+			skb->csum_start = skb_headroom(skb) - sizeof(struct udphdr);
+			skb->csum_offset = offsetof(struct udphdr, check);
+		}
+		rcu_read_lock_bh();
+		err = to->sa.sa_family == AF_INET ? send4(l, &to->in4, skb)
+						  : send6(l, &to->in6, skb);
+		rcu_read_unlock_bh();
+	}
+	if (err)
+		kfree_skb(skb);
+	return err;
 }
 
 /* --- receiving */
@@ -52,18 +143,8 @@ static void sender(const struct sk_buff *skb, union uib_addr *ret)
 }
 
 /* Do the checks of IBTA 7.8: length, LVer, PktLen, VCRC. */
-static enum uib_counter check_packet(struct sk_buff *skb)
+static enum uib_counter check_packet(const u8 *p, u32 len)
 {
-	u32 len = skb->len;
-	const u8 *p;
-
-	if (len < UIB_PKT_MIN)
-		return UIB_DROP_SHORT;
-	if (len > UIB_PKT_MAX)
-		return UIB_DROP_OVERSIZED;
-	if (skb_linearize(skb))
-		return UIB_DROP_NO_MEM;
-	p = skb->data;
 	if (p[0] & 0xf)
 		return UIB_DROP_LVER;
 	if ((get_unaligned_be16(p + 4) & 0x7ff) * 4 + UIB_VCRC_LEN != len)
@@ -74,17 +155,11 @@ static enum uib_counter check_packet(struct sk_buff *skb)
 	return UIB_C_NONE;
 }
 
-/* The sender is checked first, because comparing addresses costs less time than computing a CRC. */
-static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
+static enum uib_counter check_length(u32 len)
 {
-	enum uib_counter why;
-	union uib_addr from;
-
-	sender(skb, &from);
-	why = uib_link_check_sender(l, &from);
-	if (why == UIB_C_NONE && skb->len)
-		why = check_packet(skb);
-	return why == UIB_C_NONE ? uib_link_heard(l, &from) : why;
+	if (len && len < UIB_PKT_MIN)
+		return UIB_DROP_SHORT;
+	return len > UIB_PKT_MAX ? UIB_DROP_OVERSIZED : UIB_C_NONE;
 }
 
 /*
@@ -111,23 +186,62 @@ static void count_drop(struct uib_dev *dev, enum uib_counter why)
 	}
 }
 
+/*
+ * Receive one datagram of @skb. @copy is room for a packet; NULL: there is none, or @skb has one piece and needs none. The
+ * sender is checked first, because comparing addresses costs less time than computing a CRC.
+ */
+static enum uib_counter receive_one(struct uib_link *l, const struct sk_buff *skb, u32 at, u32 len,
+				    const union uib_addr *from, u8 *copy)
+{
+	enum uib_counter why = uib_link_check_sender(l, from);
+	const u8 *p = NULL;
+
+	if (why == UIB_C_NONE)
+		why = check_length(len);
+	if (why == UIB_C_NONE && len) {
+		p = copy || skb_headlen(skb) >= at + len ? skb_header_pointer(skb, at, len, copy)
+							 : NULL;
+		why = p ? check_packet(p, len) : UIB_DROP_NO_MEM;
+	}
+	if (why == UIB_C_NONE)
+		why = uib_link_heard(l, from);
+	if (why != UIB_C_NONE)
+		return why;
+	if (len)
+		uib_rx(to_dev(l), p, len, true);
+	else
+		uib_count(to_dev(l), UIB_C_RX_KEEPALIVES);
+	return UIB_C_NONE;
+}
+
+/* Receive the datagrams of @skb. If it has a gso_size, UDP GRO has joined datagrams of this length; the last may be shorter. */
+static void receive_all(struct uib_link *l, const struct sk_buff *skb)
+{
+	u32 each = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len, at = 0;
+	u8 *copy = skb_is_nonlinear(skb) ? kmalloc(UIB_PKT_MAX, GFP_ATOMIC) : NULL;
+	union uib_addr from;
+
+	sender(skb, &from);
+	do {
+		u32 len = min(each, skb->len - at);
+		enum uib_counter why = receive_one(l, skb, at, len, &from, copy);
+
+		if (why != UIB_C_NONE)
+			count_drop(to_dev(l), why);
+		at += len;
+	} while (at < skb->len);
+	kfree(copy);
+}
+
 /* The encap_rcv function of the socket. Runs in softirq under rcu_read_lock(); skb->data points to the UDP header. */
 static int receive(struct sock *sk, struct sk_buff *skb)
 {
 	struct uib_link *l = rcu_dereference_sk_user_data(sk);
-	enum uib_counter why;
 
-	if (!l || !pskb_may_pull(skb, sizeof(struct udphdr)))
-		goto out;
-	__skb_pull(skb, sizeof(struct udphdr));
-	why = check(l, skb);
-	if (why != UIB_C_NONE)
-		count_drop(to_dev(l), why);
-	else if (skb->len)
-		uib_rx(to_dev(l), skb->data, skb->len, true);
-	else
-		uib_count(to_dev(l), UIB_C_RX_KEEPALIVES);
-out:
+	if (l && pskb_may_pull(skb, sizeof(struct udphdr))) {
+		__skb_pull(skb, sizeof(struct udphdr));
+		receive_all(l, skb);
+	}
 	consume_skb(skb);
 	return 0;
 }
@@ -156,6 +270,14 @@ static int create(struct uib_link *l)
 	return udp_sock_create(l->net, &cfg, &l->sock);
 }
 
+/* Let UDP GRO join datagrams that arrive soon after each other. A kernel that cannot do so passes them one by one. */
+static void take_joined(struct uib_link *l)
+{
+	int on = 1;
+
+	l->sock->ops->setsockopt(l->sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on), sizeof(on));
+}
+
 int uib_udp_open(struct uib_link *l)
 {
 	struct udp_tunnel_sock_cfg cfg = {
@@ -163,17 +285,23 @@ int uib_udp_open(struct uib_link *l)
 		.encap_type = 1,
 		.encap_rcv = receive,
 	};
-	int err = create(l);
+	int err = dst_cache_init(&l->route, GFP_KERNEL);
 
 	if (err)
 		return err;
+	err = create(l);
+	if (err) {
+		dst_cache_destroy(&l->route);
+		return err;
+	}
 	lock_sock(l->sock->sk);
 	l->sock->sk->sk_sndbuf = SEND_BUFFER;
 	release_sock(l->sock->sk);
-	/* A packet may be larger than the path MTU and travel in fragments, so DF must not be set. */
+	/* Fragments have the MTU of the interface, whatever ICMP says about the path. */
 	if (l->listen.sa.sa_family == AF_INET)
 		ip_sock_set_mtu_discover(l->sock->sk, IP_PMTUDISC_DONT);
 	setup_udp_tunnel_sock(l->net, uib_tunnel_sock(l->sock), &cfg);
+	take_joined(l);
 	return 0;
 }
 
@@ -183,4 +311,5 @@ void uib_udp_close(struct uib_link *l)
 	l->sock = NULL;
 	/* Wait for receivers that have read the link from sk_user_data. */
 	synchronize_rcu();
+	dst_cache_destroy(&l->route);
 }

@@ -10,7 +10,8 @@
  *	verbs.c cq.c qp.c post.c mcast.c	the functions that ib_core calls
  *	user.c				contexts and quotas of programs
  *	mr.c				memory regions, and all copies from and to the buffers of work requests
- *	tx.c				makes packets from work requests, in the work item of a QP
+ *	tx.c burst.c			make packets from work requests, and send them, in the work item of a QP
+ *	inet.c				checksums, and the headers of large sends
  *	rx.c				passes packets to QPs, in the softirq that received them
  *	mad.c sma.c pma.c samples.c	process_mad(): requests of subnet and performance management
  *	trap.c				the traps that the SMA sends to the subnet manager
@@ -30,7 +31,9 @@
 #include <linux/hrtimer.h>
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/skbuff.h>
 #include <linux/workqueue.h>
+#include <net/dst_cache.h>
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
@@ -145,6 +148,7 @@ union uib_addr {
 struct uib_link {
 	struct net *net;
 	struct socket *sock;
+	struct dst_cache route; /* to .peer */
 	spinlock_t lock; /* protects state, peer and the times */
 	enum uib_link_state state;
 	/* true if no peer is configured: the first valid sender becomes the peer, until the link goes down */
@@ -307,8 +311,11 @@ void uib_link_start(struct uib_link *l);
 void uib_link_stop(struct uib_link *l);
 /* uib_link_close() - Close the socket of the link; to be called when no more packets are sent */
 void uib_link_close(struct uib_link *l);
-/* uib_link_send() - Send a packet to the peer. Return: 0; -ENETDOWN if the link is not UP; or the socket's error */
-int uib_link_send(struct uib_link *l, struct kvec *v, size_t n, size_t len);
+/*
+ * uib_link_send() - Send a buffer of uib_udp_alloc() to the peer. The buffer is freed. Return: 0; -ENETDOWN if the link is
+ * not UP; or the error of uib_udp_send()
+ */
+int uib_link_send(struct uib_link *l, struct sk_buff *skb);
 /*
  * uib_link_check_sender() - Tell whether the link now accepts datagrams from @from. Return:
  * UIB_C_NONE if it does; otherwise the reason why not
@@ -332,8 +339,15 @@ const char *uib_link_state_name(enum uib_link_state s);
 
 int uib_udp_open(struct uib_link *l);
 void uib_udp_close(struct uib_link *l);
-/* uib_udp_send() - Send one datagram. Return: number of octets sent; -errno of the socket */
-int uib_udp_send(struct uib_link *l, union uib_addr *to, struct kvec *v, size_t n, size_t len);
+/* uib_udp_alloc() - Make an empty buffer with room for the headers of a datagram before the data; NULL: no memory */
+struct sk_buff *uib_udp_alloc(gfp_t gfp);
+/*
+ * uib_udp_send() - Send the datagram in @skb, or the datagrams if @skb has a gso_size, and free @skb. Return: 0; -ENOBUFS:
+ * the socket's earlier datagrams have not left yet; or the error of the routing
+ */
+int uib_udp_send(struct uib_link *l, const union uib_addr *to, struct sk_buff *skb);
+/* uib_udp_new_peer() - Forget the route, because the link has another peer now */
+void uib_udp_new_peer(struct uib_link *l);
 
 /* --- port.c */
 
@@ -402,11 +416,27 @@ void uib_trap_get_notice(struct uib_dev *dev, u8 *data);
  */
 void uib_trap_set_notice(struct uib_dev *dev, const u8 *data);
 
+/* --- burst.c */
+
+/* uib_burst_room() - Return memory for a packet of @len octets; NULL: there is none */
+u8 *uib_burst_room(struct uib_burst *b, u32 len);
+/*
+ * uib_burst_add() - Add the packet in the memory that uib_burst_room() returned last. If the packet does not fit into the
+ * burst, the earlier packets are sent now
+ */
+void uib_burst_add(struct uib_dev *dev, struct uib_burst *b, u32 len, u8 sl, bool mcast);
+/* uib_burst_send() - Send the packets now, and count them or the reason why they were discarded */
+void uib_burst_send(struct uib_dev *dev, struct uib_burst *b);
+void uib_burst_free(struct uib_burst *b);
+
 /* --- tx.c rx.c */
 
+/* uib_tx_dropped() - Count @n packets that were not sent */
+void uib_tx_dropped(struct uib_dev *dev, enum uib_counter why, u32 n);
 /*
- * uib_send() - Send the packet that @w and @sge describe, or discard it. Return the completion status of the work
- * request
+ * uib_send() - Make the packets that @w and @sge describe, or discard them, and add them to the QP's burst. The caller
+ * calls uib_burst_send() when it has no more work requests. The buffers of @sge are not used any more after this call.
+ * Return the completion status of the work request
  */
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge);
 /*

@@ -21,6 +21,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "wire.h"
+
 MODULE_AUTHOR("The uipoib authors");
 MODULE_DESCRIPTION("A kernel user of uib, for its tests");
 MODULE_LICENSE("Dual BSD/GPL");
@@ -485,6 +487,134 @@ static void notify(struct rig *r)
 	EXPECT(r, atomic_read(&r->recv.comps) == 2);
 }
 
+/*
+ * --- large sends. A receive has a part of .in of its own, because the packets of a large send arrive together. The
+ * headers are those of RFC 4391, IPv4 and TCP; lengths and checksums are wrong, because the HCA writes them.
+ */
+
+#define PART (BUF / 4)
+#define HDR 44
+#define DATA 64 /* offset of the TCP data in .out */
+
+static const u8 tcp_header[HDR] = {
+	0x08, 0x00, 0,	  0, /* IPv4 */
+	0x45, 0,    0,	  0,	0x12, 0x34, 0x40, 0,   64, 6,
+	0,    0,    10,	  0,	0,    1,    10,	  0,   0,  2, /* Identification 0x1234, DF, TCP */
+	0,    1,    0,	  2,	0,    0,    0,	  100, 0,  0,
+	0,    0,    0x50, 0x18, 1,    0,    0,	  0,   0,  0, /* sequence number 100, PSH and ACK */
+};
+
+static int post_large(struct rig *r, u32 hlen, u32 len, int mss)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)r->out + DATA, .length = len, .lkey = r->lkey };
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_id = len,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IB_WR_LSO,
+			.send_flags = IB_SEND_SIGNALED | IB_SEND_IP_CSUM,
+		},
+		.ah = r->ah,
+		.header = r->out,
+		.hlen = hlen,
+		.mss = mss,
+		.remote_qpn = r->to->qp_num,
+		.remote_qkey = QKEY,
+	};
+	const struct ib_send_wr *bad;
+
+	return ib_post_send(r->from, &wr.wr, &bad);
+}
+
+static int post_recv_part(struct rig *r, unsigned int i)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)r->in + i * PART,
+			      .length = PART,
+			      .lkey = r->lkey };
+	struct ib_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	return ib_post_recv(r->to, &wr, &bad);
+}
+
+static void large_qp(struct rig *r)
+{
+	struct ib_qp_init_attr attr = {
+		.send_cq = r->send.ib,
+		.recv_cq = r->recv.ib,
+		.cap = { 4, 4, 2, 2, 0 },
+		.qp_type = IB_QPT_UD,
+		.create_flags = IB_QP_CREATE_IPOIB_UD_LSO,
+	};
+
+	EXPECT(r, !ib_destroy_qp(r->from));
+	r->from = ib_create_qp(r->pd, &attr);
+	EXPECT(r, !IS_ERR(r->from) && !to_rts(r->from, 0));
+}
+
+/* Check the segment @i of a large send of 2500 octets by 1000. */
+static void segment(struct rig *r, unsigned int i)
+{
+	const u8 *p = r->in + i * PART + GRH;
+	u32 len = i < 2 ? 1000 : 500;
+	struct ib_wc wc = {};
+
+	EXPECT(r, poll(&r->recv, &wc) && wc.status == IB_WC_SUCCESS && wc.wr_id == i);
+	EXPECT(r, wc.byte_len == GRH + HDR + len && wc.wc_flags == IB_WC_IP_CSUM_OK);
+	EXPECT(r, get_unaligned_be16(p + 6) == HDR - 4 + len);
+	EXPECT(r, get_unaligned_be16(p + 8) == 0x1234 + i);
+	EXPECT(r, get_unaligned_be32(p + 28) == 100 + i * 1000);
+	EXPECT(r, p[37] == (i < 2 ? 0x10 : 0x18));
+	EXPECT(r, !memcmp(p + HDR, r->out + DATA + i * 1000, len));
+}
+
+static void large_send(struct rig *r)
+{
+	struct ib_wc wc = {};
+	unsigned int i;
+
+	for (i = 0; i < BUF; i++)
+		r->out[i] = i * 7;
+	memcpy(r->out, tcp_header, HDR);
+	EXPECT(r,
+	       post_large(r, HDR, 2500, 1000) == -EINVAL); /* the QP was made without large sends */
+	large_qp(r);
+	for (i = 0; i < 3; i++)
+		EXPECT(r, !post_recv_part(r, i));
+	EXPECT(r, !post_large(r, HDR, 2500, 1000));
+	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS && wc.wr_id == 2500);
+	for (i = 0; i < 3; i++)
+		segment(r, i);
+	/* the headers without data are one packet */
+	EXPECT(r, !post_recv_part(r, 0) && !post_large(r, HDR, 0, 1000) && poll(&r->send, &wc));
+	EXPECT(r, poll(&r->recv, &wc) && wc.byte_len == GRH + HDR);
+	EXPECT(r, post_large(r, HDR, 100, 0) == -EINVAL);
+	EXPECT(r, post_large(r, HDR, 100, -1) == -EINVAL);
+	EXPECT(r, post_large(r, HDR - 1, 100, 1000) == -EINVAL);
+	EXPECT(r, post_large(r, 0, 100, 1000) == -EINVAL);
+	r->out[13] = 17; /* UDP */
+	EXPECT(r, post_large(r, HDR, 100, 1000) == -EINVAL);
+	r->out[13] = 6;
+	/* two packets that are longer than the MTU */
+	EXPECT(r, !post_large(r, HDR, (256 << r->port.active_mtu) - 1, 128 << r->port.active_mtu));
+	EXPECT(r, poll(&r->send, &wc) && wc.status == IB_WC_SUCCESS);
+}
+
+/* A send with IB_SEND_IP_CSUM gets its checksums. Wrong checksums are delivered without IB_WC_IP_CSUM_OK. */
+static void checksums(struct rig *r)
+{
+	struct ib_wc wc = {};
+
+	memcpy(r->out, tcp_header, HDR);
+	r->out[7] = HDR - 4 + 60;
+	EXPECT(r, !post_recv(r, 0, GRH + 104) && !post_recv(r, 1, GRH + 104));
+	send(r, r->ah, HDR + 60, IB_SEND_IP_CSUM);
+	send(r, r->ah, HDR + 60, 0);
+	EXPECT(r, poll(&r->recv, &wc) && wc.wc_flags == (IB_WC_WITH_IMM | IB_WC_IP_CSUM_OK));
+	EXPECT(r, poll(&r->recv, &wc) && wc.wc_flags == IB_WC_WITH_IMM);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct rig *r);
@@ -504,6 +634,8 @@ static const struct {
 	{ "keys", keys, 16 },
 	{ "flush", flush, 16 },
 	{ "notify", notify, 16 },
+	{ "large_send", large_send, 16 },
+	{ "checksums", checksums, 16 },
 };
 
 /* --- devices */

@@ -30,7 +30,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *a, struc
 	a->device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
 			      IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_SHUTDOWN_PORT |
 			      IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_UD_AV_PORT_ENFORCE |
-			      IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID;
+			      IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID |
+			      IB_DEVICE_UD_IP_CSUM;
 	uib_set_kernel_caps(a);
 	return 0;
 }

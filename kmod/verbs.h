@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "inet.h"
 
 struct uib_dev;
 
@@ -110,14 +111,28 @@ struct uib_swqe {
 	__be32 imm;
 	u32 len;
 	u16 pkey_index; /* used only if the QP is a GSI QP */
+	u16 mss; /* octets of TCP data in each packet of a large send; 0: not a large send */
 	u8 num_sge;
-	bool signaled, solicited, has_imm;
+	u8 lso_len; /* octets of the headers of a large send, uib_sqe_lso() */
+	bool signaled, solicited, has_imm, csum;
 };
 
 struct uib_rwqe {
 	u64 wr_id;
 	u32 len;
 	u8 num_sge;
+};
+
+/*
+ * Packets that leave together (burst.c). All have the same length, but the last may be shorter. They have one SL, and
+ * are all multicast or all unicast.
+ */
+struct uib_burst {
+	struct sk_buff *skb; /* the packets; NULL: there are none */
+	u32 packet_len, n, words;
+	u8 sl;
+	bool mcast;
+	struct page_frag room; /* memory for the next packets */
 };
 
 struct uib_qp {
@@ -130,7 +145,7 @@ struct uib_qp {
 	struct ib_qp *wc_qp;
 	/* makes calls of modify_qp() wait for each other; taken before .lock */
 	struct mutex modify_lock;
-	spinlock_t lock; /* protects all members below but .work */
+	spinlock_t lock; /* protects all members below but .burst and .work */
 	enum ib_qp_state state;
 	u16 pkey_index;
 	u32 qkey;
@@ -142,11 +157,12 @@ struct uib_qp {
 	struct ib_qp_cap cap;
 	struct uib_swqe *sq;
 	struct uib_sge *sq_sge;
+	u8 *sq_lso; /* UIB_LSO_HDR_MAX octets for each entry of .sq; NULL: the QP has no large sends */
 	u32 sq_head, sq_count;
 	struct uib_rwqe *rq;
 	struct uib_sge *rq_sge;
 	u32 rq_head, rq_count;
-	u8 *gather; /* buffer of one MTU, in which .work collects the octets that a packet takes from memory regions */
+	struct uib_burst burst; /* only .work uses it; or trap.c, if this is the SMA's QP */
 	struct work_struct work;
 };
 
@@ -168,6 +184,16 @@ static inline struct uib_swqe *uib_sqe(struct uib_qp *qp, u32 i)
 static inline struct uib_sge *uib_sqe_sge(struct uib_qp *qp, const struct uib_swqe *w)
 {
 	return &qp->sq_sge[(w - qp->sq) * qp->cap.max_send_sge];
+}
+
+static inline u32 uib_swqe_packets(const struct uib_swqe *w)
+{
+	return w->mss ? max_t(u32, DIV_ROUND_UP(w->len, w->mss), 1) : 1;
+}
+
+static inline u8 *uib_sqe_lso(struct uib_qp *qp, const struct uib_swqe *w)
+{
+	return &qp->sq_lso[(w - qp->sq) * UIB_LSO_HDR_MAX];
 }
 
 /* --- cq.c */
@@ -246,13 +272,13 @@ int uib_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int uib_sge_get(const struct uib_qp *qp, const struct ib_sge *sge, int access, struct uib_sge *ret);
 void uib_sge_put(struct uib_sge *sge, unsigned int n);
 /*
- * uib_sge_read() - Copy @len octets from the beginning of the buffer
+ * uib_sge_read() - Copy @len octets from the buffer, after its first @skip octets
  * uib_sge_write() - Copy @len octets into the buffer, after its first @skip octets
  *
  * Return: false if the buffer's region has been deregistered. Callable in any context except a hard
  * interrupt
  */
-bool uib_sge_read(const struct uib_sge *sge, u8 *to, u32 len);
+bool uib_sge_read(const struct uib_sge *sge, u32 skip, u8 *to, u32 len);
 bool uib_sge_write(const struct uib_sge *sge, u32 skip, const u8 *from, u32 len);
 
 /* --- mcast.c */

@@ -5,7 +5,7 @@
 /*
  * DOC: A kernel for unit tests
  *
- * This file has the part of the kernel's interface that kmod's management files use (link.c, mad.c, pma.c, port.c,
+ * This file has the part of the kernel's interface that some files of kmod use (inet.c, link.c, mad.c, pma.c, port.c,
  * samples.c, sma.c, trap.c). With it, these files compile unchanged in user space, and run under ASan in
  * milliseconds. The headers beside this one have the kernel's names and include this file. Structures of wire
  * formats have the kernel's layout; other structures have only the members that kmod uses.
@@ -56,6 +56,8 @@ typedef int64_t s64;
 #define __packed __attribute__((packed))
 #define __aligned(n) __attribute__((aligned(n)))
 #define __percpu
+#define __force
+#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
 #define fallthrough __attribute__((fallthrough))
 
 /* The kernel's static_assert() needs no message. */
@@ -94,6 +96,33 @@ typedef int64_t s64;
 FAKE_UNALIGNED(16)
 FAKE_UNALIGNED(32)
 FAKE_UNALIGNED(64)
+
+/* --- the Internet checksum (RFC 1071), octet by octet */
+
+typedef u32 __wsum;
+typedef u16 __sum16;
+
+static inline __wsum csum_add(__wsum a, __wsum b)
+{
+	u64 sum = (u64)a + b;
+
+	return (__wsum)(sum + (sum >> 32));
+}
+
+static inline __wsum csum_partial(const void *p, int len, __wsum sum)
+{
+	for (int i = 0; i < len; i++)
+		sum = csum_add(sum,
+			       cpu_to_be16(i & 1 ? ((const u8 *)p)[i] : ((const u8 *)p)[i] << 8));
+	return sum;
+}
+
+static inline __sum16 csum_fold(__wsum sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__sum16)~sum;
+}
 
 /* --- locks, time, work */
 
@@ -244,16 +273,30 @@ struct xarray {
 	void *head;
 };
 
-struct kvec {
-	void *iov_base;
-	size_t iov_len;
-};
-
 struct net;
+struct page;
+struct sk_buff;
 struct socket;
 struct sock;
 struct dentry;
 struct platform_device;
+
+typedef unsigned int gfp_t;
+#define GFP_KERNEL 0u
+
+struct dst_cache {
+	void *cache;
+};
+
+struct page_frag {
+	struct page *page;
+	u32 offset, size;
+};
+
+static inline void kfree_skb(struct sk_buff *skb)
+{
+	free(skb);
+}
 
 /* Never called; compat.h only needs its type. */
 void udp_tunnel_sock_release(struct socket *sock);
@@ -336,6 +379,7 @@ struct ib_device_attr {
 #define IBK_LOCAL_DMA_LKEY 1
 #define IBK_BLOCK_MULTICAST_LOOPBACK 2
 #define IBK_ALLOW_USER_UNREG 4
+#define IBK_UD_TSO 8
 
 struct ib_ah {
 	int unused;

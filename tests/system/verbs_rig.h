@@ -69,18 +69,15 @@ static inline int recv_one(struct ib_uverbs_sge sge)
 	return uverbs_recv(r.fd, r.qp, 8, sge);
 }
 
-/* Return the status of the next completion; @ret_id gets the id of its work request */
-static inline int next_status(uint64_t *ret_id)
+/* Wait for the next completion. Return: its status, with the completion in @ret; -errno */
+static inline int next_completion(struct ib_uverbs_wc *ret)
 {
-	struct ib_uverbs_wc wc = { 0 };
 	int i, n;
 
 	for (i = 0; i < PATIENCE; i++) {
-		n = uverbs_poll(r.fd, r.cq, &wc);
-		if (n) {
-			*ret_id = n < 0 ? 0 : wc.wr_id;
-			return n < 0 ? n : (int)wc.status;
-		}
+		n = uverbs_poll(r.fd, r.cq, ret);
+		if (n)
+			return n < 0 ? n : (int)ret->status;
 		usleep(1000);
 	}
 	return -ETIMEDOUT;
@@ -88,12 +85,12 @@ static inline int next_status(uint64_t *ret_id)
 
 static inline void expect_next(uint64_t id, int status)
 {
-	uint64_t got = 0;
-	int s = next_status(&got);
+	struct ib_uverbs_wc wc = { 0 };
+	int s = next_completion(&wc);
 
-	if (s != status || got != id)
-		printf("#   completion of %d with status %d\n", (int)got, s);
-	EXPECT(s == status && got == id);
+	if (s != status || wc.wr_id != id)
+		printf("#   completion of %d with status %d\n", (int)wc.wr_id, s);
+	EXPECT(s == status && wc.wr_id == id);
 }
 
 static inline int qp_with(const struct ib_uverbs_create_qp *cmd)

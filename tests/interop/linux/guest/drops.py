@@ -75,7 +75,8 @@ def cases(far):
 # Cases of uib_test.ko, and the numbers of packets that uib.ko discards in each case, by reason
 VERBS = (("loopback", {}), ("limits", {}), ("queues", {}), ("keys", {"no_receive": 5}), ("flush", {}), ("notify", {}),
          ("no_receive", {"no_receive": 1}), ("small_receive", {"no_receive": 1}), ("qp_state", {"qp_state": 1}), ("cq_full", {"cq_full": 2}),
-         ("tx_mtu", {"tx_mtu": 1}), ("tx_pkey", {"tx_pkey": 1}), ("tx_vl15", {"tx_vl15": 1}))
+         ("tx_mtu", {"tx_mtu": 1}), ("tx_pkey", {"tx_pkey": 1}), ("tx_vl15", {"tx_vl15": 1}), ("large_send", {"tx_mtu": 2}),
+         ("checksums", {}))
 
 
 def revcrc(packet):

@@ -28,7 +28,7 @@ before=$(left)
 
 # --- programs that try operations which are not allowed
 
-for what in keys limits; do
+for what in keys limits csum; do
 	"$TOOLS/verbs_$what" || failed=1
 	check "nothing is left of verbs_$what" eventually 10 nothing_left
 done
