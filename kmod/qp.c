@@ -161,6 +161,9 @@ static void qp_work(struct work_struct *work)
 		queue_work(uib_wq, work);
 		return;
 	}
+	/* An idle QP of a program keeps no memory that is not counted for the program. */
+	if (qp->is_user)
+		uib_burst_free(&qp->burst);
 	flush(qp);
 	drained(qp);
 }
