@@ -24,7 +24,7 @@ u8 *uib_burst_room(struct uib_burst *b, u32 len)
 	if (room->size - room->offset < len) {
 		/* There was no large piece of memory, and a page is too short for this packet. */
 		put_page(room->page);
-		room->page = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(len));
+		room->page = alloc_pages(GFP_KERNEL | __GFP_COMP | __GFP_NOWARN, get_order(len));
 		if (!room->page)
 			return NULL;
 		room->offset = 0;

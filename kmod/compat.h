@@ -80,6 +80,7 @@
 #if UIB_KERNEL_FROM(7, 1)
 #define uib_route6(net, sk, fl) ip6_dst_lookup_flow(net, sk, fl, NULL)
 #else
+#include <net/ipv6_stubs.h>
 #define uib_route6(net, sk, fl) ipv6_stub->ipv6_dst_lookup_flow(net, sk, fl, NULL)
 #endif
 

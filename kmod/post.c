@@ -52,6 +52,8 @@ static int post_one_send(struct uib_qp *qp, const struct ib_send_wr *wr)
 	if (wr->send_flags &
 	    ~(IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_FENCE | IB_SEND_IP_CSUM))
 		return -EINVAL;
+	if ((wr->send_flags & IB_SEND_IP_CSUM) && qp->ibqp.qp_type != IB_QPT_UD)
+		return -EINVAL;
 	if (!ud->ah || ud->ah->pd != qp->ibqp.pd)
 		return -EINVAL;
 	if (qp->sq_count == qp->cap.max_send_wr)

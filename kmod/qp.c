@@ -14,7 +14,7 @@ static bool complete_send(struct uib_qp *qp, const struct uib_swqe *w, enum ib_w
 	struct ib_wc wc = {
 		.wr_id = w->wr_id,
 		.status = status,
-		.opcode = IB_WC_SEND,
+		.opcode = w->mss ? IB_WC_LSO : IB_WC_SEND,
 		.byte_len = w->len,
 		.qp = qp->wc_qp,
 		.port_num = UIB_PORT,

@@ -17,6 +17,7 @@ struct rx {
 	u32 dest_qpn, src_qpn, qkey;
 	u8 vl, sl;
 	bool wire, has_imm;
+	bool csum_ok; /* the payload is an IP packet with right checksums (inet.c) */
 };
 
 static u8 lnh(const u8 *lrh)
@@ -211,7 +212,7 @@ static void fill_wc(const struct rx *r, struct uib_qp *qp, u16 pkey_index, struc
 		wc->wc_flags |= IB_WC_WITH_IMM;
 		memcpy(&wc->ex.imm_data, r->deth + UIB_DETH_LEN, UIB_IMM_LEN);
 	}
-	if (qp->ibqp.qp_type == IB_QPT_UD && uib_inet_csum_ok(r->payload, r->payload_len))
+	if (r->csum_ok)
 		wc->wc_flags |= qp->is_user ? USER_WC_IP_CSUM_OK : IB_WC_IP_CSUM_OK;
 	if (!uib_lid_is_mcast(r->dlid))
 		wc->dlid_path_bits = r->dlid & ((1 << READ_ONCE(r->dev->port.lmc)) - 1);
@@ -307,6 +308,7 @@ static enum uib_counter run(struct rx *r)
 		why = check_address(r);
 	if (why != UIB_C_NONE)
 		return why;
+	r->csum_ok = r->dest_qpn > 1 && uib_inet_csum_ok(r->payload, r->payload_len);
 	return uib_lid_is_mcast(r->dlid) ? deliver_mcast(r) : deliver_ucast(r);
 }
 

@@ -296,4 +296,5 @@ void uib_traps_init(struct uib_dev *dev)
 void uib_traps_exit(struct uib_dev *dev)
 {
 	cancel_delayed_work_sync(&dev->traps.work);
+	uib_burst_free(&dev->sma_qp.burst);
 }

@@ -263,6 +263,7 @@ enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const st
 			return IB_WC_LOC_PROT_ERR;
 		transmit(&t);
 		left -= part;
+		cond_resched();
 	}
 	return IB_WC_SUCCESS;
 }

@@ -13,7 +13,6 @@
 #include <net/ip.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
-#include <net/ipv6_stubs.h>
 #include <net/route.h>
 #include <net/sock.h>
 #include <net/udp_tunnel.h>
@@ -143,8 +142,18 @@ static void sender(const struct sk_buff *skb, union uib_addr *ret)
 }
 
 /* Do the checks of IBTA 7.8: length, LVer, PktLen, VCRC. */
-static enum uib_counter check_packet(const u8 *p, u32 len)
+static enum uib_counter check_packet(struct sk_buff *skb)
 {
+	u32 len = skb->len;
+	const u8 *p;
+
+	if (len < UIB_PKT_MIN)
+		return UIB_DROP_SHORT;
+	if (len > UIB_PKT_MAX)
+		return UIB_DROP_OVERSIZED;
+	if (skb_linearize(skb))
+		return UIB_DROP_NO_MEM;
+	p = skb->data;
 	if (p[0] & 0xf)
 		return UIB_DROP_LVER;
 	if ((get_unaligned_be16(p + 4) & 0x7ff) * 4 + UIB_VCRC_LEN != len)
@@ -155,11 +164,17 @@ static enum uib_counter check_packet(const u8 *p, u32 len)
 	return UIB_C_NONE;
 }
 
-static enum uib_counter check_length(u32 len)
+/* The sender is checked first, because comparing addresses costs less time than computing a CRC. */
+static enum uib_counter check(struct uib_link *l, struct sk_buff *skb)
 {
-	if (len && len < UIB_PKT_MIN)
-		return UIB_DROP_SHORT;
-	return len > UIB_PKT_MAX ? UIB_DROP_OVERSIZED : UIB_C_NONE;
+	enum uib_counter why;
+	union uib_addr from;
+
+	sender(skb, &from);
+	why = uib_link_check_sender(l, &from);
+	if (why == UIB_C_NONE && skb->len)
+		why = check_packet(skb);
+	return why == UIB_C_NONE ? uib_link_heard(l, &from) : why;
 }
 
 /*
@@ -186,62 +201,23 @@ static void count_drop(struct uib_dev *dev, enum uib_counter why)
 	}
 }
 
-/*
- * Receive one datagram of @skb. @copy is room for a packet; NULL: there is none, or @skb has one piece and needs none. The
- * sender is checked first, because comparing addresses costs less time than computing a CRC.
- */
-static enum uib_counter receive_one(struct uib_link *l, const struct sk_buff *skb, u32 at, u32 len,
-				    const union uib_addr *from, u8 *copy)
-{
-	enum uib_counter why = uib_link_check_sender(l, from);
-	const u8 *p = NULL;
-
-	if (why == UIB_C_NONE)
-		why = check_length(len);
-	if (why == UIB_C_NONE && len) {
-		p = copy || skb_headlen(skb) >= at + len ? skb_header_pointer(skb, at, len, copy)
-							 : NULL;
-		why = p ? check_packet(p, len) : UIB_DROP_NO_MEM;
-	}
-	if (why == UIB_C_NONE)
-		why = uib_link_heard(l, from);
-	if (why != UIB_C_NONE)
-		return why;
-	if (len)
-		uib_rx(to_dev(l), p, len, true);
-	else
-		uib_count(to_dev(l), UIB_C_RX_KEEPALIVES);
-	return UIB_C_NONE;
-}
-
-/* Receive the datagrams of @skb. If it has a gso_size, UDP GRO has joined datagrams of this length; the last may be shorter. */
-static void receive_all(struct uib_link *l, const struct sk_buff *skb)
-{
-	u32 each = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : skb->len, at = 0;
-	u8 *copy = skb_is_nonlinear(skb) ? kmalloc(UIB_PKT_MAX, GFP_ATOMIC) : NULL;
-	union uib_addr from;
-
-	sender(skb, &from);
-	do {
-		u32 len = min(each, skb->len - at);
-		enum uib_counter why = receive_one(l, skb, at, len, &from, copy);
-
-		if (why != UIB_C_NONE)
-			count_drop(to_dev(l), why);
-		at += len;
-	} while (at < skb->len);
-	kfree(copy);
-}
-
 /* The encap_rcv function of the socket. Runs in softirq under rcu_read_lock(); skb->data points to the UDP header. */
 static int receive(struct sock *sk, struct sk_buff *skb)
 {
 	struct uib_link *l = rcu_dereference_sk_user_data(sk);
+	enum uib_counter why;
 
-	if (l && pskb_may_pull(skb, sizeof(struct udphdr))) {
-		__skb_pull(skb, sizeof(struct udphdr));
-		receive_all(l, skb);
-	}
+	if (!l || !pskb_may_pull(skb, sizeof(struct udphdr)))
+		goto out;
+	__skb_pull(skb, sizeof(struct udphdr));
+	why = check(l, skb);
+	if (why != UIB_C_NONE)
+		count_drop(to_dev(l), why);
+	else if (skb->len)
+		uib_rx(to_dev(l), skb->data, skb->len, true);
+	else
+		uib_count(to_dev(l), UIB_C_RX_KEEPALIVES);
+out:
 	consume_skb(skb);
 	return 0;
 }
@@ -270,14 +246,6 @@ static int create(struct uib_link *l)
 	return udp_sock_create(l->net, &cfg, &l->sock);
 }
 
-/* Let UDP GRO join datagrams that arrive soon after each other. A kernel that cannot do so passes them one by one. */
-static void take_joined(struct uib_link *l)
-{
-	int on = 1;
-
-	l->sock->ops->setsockopt(l->sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on), sizeof(on));
-}
-
 int uib_udp_open(struct uib_link *l)
 {
 	struct udp_tunnel_sock_cfg cfg = {
@@ -297,11 +265,12 @@ int uib_udp_open(struct uib_link *l)
 	lock_sock(l->sock->sk);
 	l->sock->sk->sk_sndbuf = SEND_BUFFER;
 	release_sock(l->sock->sk);
-	/* Fragments have the MTU of the interface, whatever ICMP says about the path. */
-	if (l->listen.sa.sa_family == AF_INET)
-		ip_sock_set_mtu_discover(l->sock->sk, IP_PMTUDISC_DONT);
 	setup_udp_tunnel_sock(l->net, uib_tunnel_sock(l->sock), &cfg);
-	take_joined(l);
+	/*
+	 * The kernel cuts a burst from a sender in the same kernel before it calls receive(), and would make a checksum for
+	 * each datagram, because setup_udp_tunnel_sock() has asked for checksums. Only tunnels of IP packets use them.
+	 */
+	inet_dec_convert_csum(l->sock->sk);
 	return 0;
 }
 

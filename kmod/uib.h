@@ -123,7 +123,7 @@ enum uib_counter {
 	UIB_DROP_TX_PKEY,
 	UIB_DROP_TX_VL15,
 	UIB_DROP_TX_DOWN,
-	UIB_DROP_TX_ERROR, /* the socket refused the datagram */
+	UIB_DROP_TX_ERROR, /* the socket has too many datagrams that have not left, or there is no route */
 	UIB_C_MAX,
 };
 

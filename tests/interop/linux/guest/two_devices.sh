@@ -5,18 +5,14 @@
 #
 #	two_devices [CABLE]	make the devices, and start OpenSM, whose pid is then $opensm. CABLE is lo4 (the default) or
 #				lo6: the loopback interface with IPv4 or IPv6; or veth4 or veth6: a veth pair with an MTU of
-#				1500 between the namespaces cable1 and cable2, with IPv4 or IPv6; or gro4: the same pair with an
-#				MTU of 9000, which cuts bursts at the sender and joins datagrams at the receiver
+#				1500 between the namespaces cable1 and cable2, with IPv4 or IPv6
 #	two_devices_ready	succeeds if both ports are Active and have their P_Keys
 
-two_devices_veth() { # MTU: make the namespaces, unless they exist
+two_devices_veth() { # make the namespaces, unless they exist
 	local n
-	if [ -e /run/netns/cable1 ]; then
-		for n in 1 2; do ip -n cable$n link set cable$n mtu "$1" || return 1; done
-		return 0
-	fi
+	[ ! -e /run/netns/cable1 ] || return 0
 	modprobe veth && ip netns add cable1 && ip netns add cable2 || return 1
-	ip link add cable1 netns cable1 mtu "$1" type veth peer name cable2 netns cable2 mtu "$1" || return 1
+	ip link add cable1 netns cable1 mtu 1500 type veth peer name cable2 netns cable2 mtu 1500 || return 1
 	for n in 1 2; do
 		ip -n cable$n addr add 10.0.0.$n/24 dev cable$n
 		ip -n cable$n addr add fd00::$n/64 dev cable$n nodad
@@ -29,24 +25,17 @@ two_devices() {
 	case ${1:-lo4} in
 	lo4) one=127.0.0.1 two=127.0.0.1 ;;
 	lo6) one='[::1]' two='[::1]' ;;
-	veth4 | gro4) one=10.0.0.1 two=10.0.0.2 ;;
+	veth4) one=10.0.0.1 two=10.0.0.2 ;;
 	veth6) one='[fd00::1]' two='[fd00::2]' ;;
 	esac
 	for n in 0 1 2; do
 		[ ! -e /sys/class/infiniband/uib$n ] || echo uib$n >$params/remove || return 1
 	done
 	ip link set lo up
-	case ${1:-lo4} in
-	veth?) two_devices_veth 1500 || return 1 ;;
-	gro4)
-		two_devices_veth 9000 || return 1
-		# veth leaves GRO out while it offers TSO
-		for n in 1 2; do nsenter --net=/run/netns/cable$n ethtool -K cable$n tx-udp-segmentation off tso off gro on || return 1; done
-		;;
-	esac
+	case ${1:-lo4} in veth?) two_devices_veth || return 1 ;; esac
 	for n in 1 2; do
 		ns=/proc/self/ns/net
-		case ${1:-lo4} in veth? | gro4) ns=/run/netns/cable$n ;; esac
+		case ${1:-lo4} in veth?) ns=/run/netns/cable$n ;; esac
 		echo "uib$n netns=3 listen=$one:501$n peer=$two:501$((3 - n)) guid=0x0002c9030000050$n silence=0" 3<$ns >$params/add || return 1
 		set -- "${1:-lo4}" "$one"
 		one=$two two=$2
