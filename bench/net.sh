@@ -9,6 +9,12 @@
 #	lazy, full		a -- Hca1 == Switch1 == Switch2 == Switch3 == Hca2 -- b: uipoib, crc = lazy, and crc = full
 #	lazyN, fullN		the same with N switches, 1 to 9
 #	udp			as lazy, but Hca2 is in a second process, and its link to Switch3 runs over UDP on lo
+#	vxlan			a -- vxlan == veth == vxlan -- b: the kernel's tunnel
+#	ovs			a -- TAP == ovs-vswitchd == TAP -- b: Open vSwitch with its datapath in user space, and TSO
+#	vde			a -- TAP == vde_switch == TAP -- b; its packets have at most 1500 octets
+#	pasta			a -- TAP == pasta -- b: pasta (of passt) opens a socket at b for each connection of a
+#
+# Without ROWS, the rows are veth whole segment crc lazy full udp, and those of vxlan ovs vde pasta that this machine can run.
 #
 # Figures:
 #
@@ -32,15 +38,22 @@
 #	ROUNDS=5 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
+# others: print the rows of other programs that this machine can run; the kernel's vxlan needs no program
+others() {
+	! ip link add bench-vxlan type vxlan id 1 dstport 4789 2>/dev/null || { ip link del bench-vxlan && echo vxlan; }
+	! command -v ovs-vswitchd ovsdb-server ovs-vsctl >/dev/null || echo ovs
+	! command -v vde_switch >/dev/null || echo vde
+	! command -v pasta >/dev/null || echo pasta
+}
 [ "$(id -u)" = 0 ] || { echo "net: needs root (network namespaces)" >&2; exit 3; }
 [ -n "${TEST_ISOLATED:-}" ] || exec bash tests/isolate.sh bash "$PWD/bench/net.sh" "$@"
 O=${O:-build}
 U=$PWD/$O/uipoib
 rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
-rows=${ROWS:-veth whole segment crc lazy full udp}
+rows=${ROWS:-veth whole segment crc lazy full udp $(others)}
 figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2}
 json=${JSON:-$O/bench/net.json}
-work=$(mktemp -d)
+work=$(mktemp -d /tmp/bench.XXXXXX) # a short path, because sockets are below it
 declare -A relays # PIDs of the processes that relay, by row
 all=() started=()
 
@@ -66,7 +79,7 @@ in_list() { # WORD LIST...: succeeds if WORD is in LIST
 
 # Check all words before anything is measured.
 for w in $rows; do
-	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full {lazy,full}{1..9} udp || usage "there is no row '$w' in ROWS"
+	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full {lazy,full}{1..9} udp vxlan ovs vde pasta || usage "there is no row '$w' in ROWS"
 done
 for w in $figures; do
 	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
@@ -154,6 +167,68 @@ row_udp() {
 	relays[$1]+=" $!"
 }
 
+# --- rows of other programs
+
+# The tunnel and its veth pair are in two namespaces of their own. The ends of the tunnel keep their sockets there when they
+# are moved to the hosts. The headers of the tunnel have 50 octets.
+row_vxlan() {
+	local i under other
+	for i in 1 2; do ip netns add "$1-under$i" || return 1; done
+	ip link add u1 mtu $(($2 + 50)) netns "$1-under1" type veth peer name u2 mtu $(($2 + 50)) netns "$1-under2" || return 1
+	for i in 1 2; do
+		under=$1-under$i other=$((3 - i))
+		ip -n "$under" addr add 10.97.0.$i/24 dev u$i && ip -n "$under" link set u$i up &&
+			ip -n "$under" link add x$i mtu "$2" type vxlan id 1 local 10.97.0.$i remote 10.97.0.$other dstport 4789 &&
+			ip -n "$under" link set x$i netns "${@:2+i:1}" && host_up "${@:2+i:1}" x$i $i || return 1
+	done
+}
+
+# to_hosts MTU A B: move the TAPs t1 and t2 to the hosts
+to_hosts() {
+	ip link set t1 mtu "$1" netns "$2" && ip link set t2 mtu "$1" netns "$3" && host_up "$2" t1 1 && host_up "$3" t2 2
+}
+
+row_ovs() {
+	local dir=$work/ovs$2
+	local db=unix:$dir/db
+	mkdir "$dir" && ovsdb-tool create "$dir/conf.db" /usr/share/openvswitch/vswitch.ovsschema || return 1
+	export OVS_RUNDIR=$dir
+	background ovsdb-server "$dir/conf.db" --remote="p$db" --unixctl="$dir/dbctl" 2>"$work/$1.log"
+	ovs-vsctl --db="$db" --retry --timeout=20 --no-wait init -- set Open_vSwitch . other_config:userspace-tso-enable=true || return 1
+	background ovs-vswitchd "$db" --unixctl="$dir/ctl" 2>>"$work/$1.log"
+	relays[$1]=$!
+	ovs-vsctl --db="$db" --retry --timeout=20 add-br "ovs$2" -- set bridge "ovs$2" datapath_type=netdev -- add-port "ovs$2" t1 -- set interface t1 type=internal \
+		-- add-port "ovs$2" t2 -- set interface t2 type=internal >>"$work/$1.log" 2>&1 && to_hosts "$2" "$3" "$4"
+}
+
+row_vde() {
+	vde_switch -d -p "$work/$1.pid" -s "$work/vde$2" -tap t1 -tap t2 >"$work/$1.log" 2>&1 || return 1
+	for _ in {1..100}; do
+		[ ! -s "$work/$1.pid" ] || break
+		sleep 0.05
+	done
+	relays[$1]=$(cat "$work/$1.pid")
+	started+=("${relays[$1]}")
+	to_hosts 1500 "$3" "$4"
+}
+
+# The host b has an interface only for its addresses, and for the routes that pasta looks for. pasta runs at b and makes the TAP
+# of a. For a's pings, pasta needs sockets that send pings, which Linux allows only to the groups in ping_group_range.
+row_pasta() {
+	ip -n "$4" link add d2 mtu "$2" type veth peer name end && ip -n "$4" link set end mtu "$2" up && host_up "$4" d2 2 || return 1
+	ip -n "$4" route add default via 10.98.0.254 dev d2 && ip -n "$4" route add default via fd98::fe dev d2 || return 1
+	ip netns exec "$4" sysctl -q net.ipv4.ping_group_range='0 2147483647'
+	ip netns exec "$4" pasta --foreground --runas 0 --no-map-gw -I t1 -m "$2" -a 10.98.0.1 -n 24 -g 10.98.0.254 -a fd98::1 -g fd98::fe \
+		-t none -u none -T none -U none --no-dhcp --no-dhcpv6 --no-ra --netns "/run/netns/$3" >"$work/$1.log" 2>&1 &
+	started+=($!)
+	relays[$1]=$!
+	for _ in {1..100}; do
+		! ip -n "$3" link show t1 >/dev/null 2>&1 || break
+		sleep 0.05
+	done
+	ip -n "$3" link set t1 mtu "$2" && host_up "$3" t1 1
+}
+
 reaches() { # NETNS ADDRESS: wait up to 30 s until ADDRESS answers a ping
 	local end=$((SECONDS + 30))
 	until ip netns exec "$1" ping -n -q -c 1 -W 1 "$2" >/dev/null 2>&1; do
@@ -178,11 +253,11 @@ set_up() {
 	case $row in
 	veth) row_veth "$key" "$2" "$a" "$b" ;;
 	whole | segment | crc | whole2 | segment2 | crc2) row_relay "$key" "$2" "$a" "$b" ;;
-	udp) row_udp "$key" "$2" "$a" "$b" ;;
+	udp | vxlan | ovs | vde | pasta) "row_$row" "$key" "$2" "$a" "$b" ;;
 	*) row_uipoib "$key" "$2" "$a" "$b" ;;
 	esac || return 1
 	reaches "$a" 10.98.0.2 && reaches "$a" fd98::2 || { tail -20 "$work"/*"$row"*.log >&2; return 1; }
-	equal_mtu "$a" "$2" && equal_mtu "$b" "$2" || return 1
+	[ "$row" = vde ] || { equal_mtu "$a" "$2" && equal_mtu "$b" "$2"; } || return 1
 	# shellcheck disable=SC2086
 	relays[$key]=$(descendants ${relays[$key]-})
 	background ip netns exec "$b" iperf3 -s >/dev/null 2>&1

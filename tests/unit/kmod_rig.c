@@ -73,6 +73,10 @@ void uib_burst_send(struct uib_dev *dev, struct uib_burst *b)
 {
 }
 
+void uib_burst_free(struct uib_burst *b)
+{
+}
+
 enum ib_wc_status uib_send(struct uib_qp *qp, const struct uib_swqe *w, const struct uib_sge *sge)
 {
 	assert(sge->length == sizeof(sent));
