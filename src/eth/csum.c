@@ -9,15 +9,10 @@
 #include "wire/ip.h"
 #include "wire/ipoib_hdr.h"
 
-/*
- * Returns the checksum for a TCP or UDP header. RFC 768: a UDP checksum of zero is sent as all
- * ones, since zero stands for no checksum.
- */
+/* Returns the checksum for a TCP or UDP header. */
 static uint16_t l4_csum(const struct pkt *p, uint32_t sum)
 {
-	uint16_t csum = inet_fold(sum);
-
-	return frame_info_const(p)->csum_offset == 6 && !csum ? 0xffff : csum;
+	return inet_fold_udp(sum, frame_info_const(p)->csum_offset == 6);
 }
 
 static void csum_is_whole(struct pkt *p)

@@ -169,11 +169,8 @@ static struct pkt *msg_pkt(struct eth_if *e, struct msg *m, size_t n)
 	be16_put(udp + 4, (uint16_t)udp_len);
 	be16_put(udp + 6, 0);
 	if (summed) {
-		uint16_t csum;
-
 		sum = inet_pseudo4(ip + 12, ip + 16, PROTO_UDP, (uint32_t)udp_len);
-		csum = inet_fold(inet_sum(sum, udp, udp_len));
-		be16_put(udp + 6, csum ? csum : 0xffff); /* RFC 768: 0 means no checksum */
+		be16_put(udp + 6, inet_fold_udp(inet_sum(sum, udp, udp_len), true));
 	}
 	return pkt_from_data(e->cfg.pool, m->out, len);
 }

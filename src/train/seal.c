@@ -82,10 +82,8 @@ static uint32_t halves(uint32_t word)
 static uint16_t checksum(uint32_t sum, const struct train_fields *f, const struct crc_body *payload,
 			 bool udp)
 {
-	uint16_t csum = inet_fold(sum + halves(f->word[TRAIN_SEQ]) + halves(f->word[TRAIN_CWR]) +
-				  payload->sum);
-
-	return udp && !csum ? 0xffff : csum;
+	return inet_fold_udp(
+		sum + halves(f->word[TRAIN_SEQ]) + halves(f->word[TRAIN_CWR]) + payload->sum, udp);
 }
 
 /* Make the seals of @n packets. @w is at the first of them, whose fields are @f. */

@@ -216,12 +216,11 @@ void train_make_csum(struct pkt *p)
 	const struct frame_info *f = frame_info_const(p);
 	uint8_t *ip = train_ip(p), *field = train_csum_field(p);
 	uint32_t before = (uint32_t)(ip - pkt_hdr(p)) + f->csum_start;
-	uint16_t csum;
+	uint32_t pseudo = train_pseudo_sum(ip, train_is_udp(f), p->len - before);
 
 	be16_put(field, 0);
-	csum = inet_fold(add_sums(inet_sum_pkt(0, p, before),
-				  train_pseudo_sum(ip, train_is_udp(f), p->len - before)));
-	be16_put(field, train_is_udp(f) && !csum ? 0xffff : csum);
+	be16_put(field,
+		 inet_fold_udp(add_sums(inet_sum_pkt(0, p, before), pseudo), train_is_udp(f)));
 }
 
 static void leave_csum(struct pkt *p)

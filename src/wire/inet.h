@@ -4,6 +4,7 @@
 
 /* Functions for the Internet checksum (RFC 1071) of a packet that is in several parts */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,17 @@ uint32_t inet_sum_pkt(uint32_t sum, const struct pkt *p, uint32_t from);
  * caller stores it by be16_put()
  */
 uint16_t inet_fold(uint32_t sum);
+
+/*
+ * inet_fold_udp() - As inet_fold(), for the checksum of a UDP header if @udp. UDP sends all ones in place of 0, because 0 means
+ * that there is no checksum (RFC 768)
+ */
+static inline uint16_t inet_fold_udp(uint32_t sum, bool udp)
+{
+	uint16_t csum = inet_fold(sum);
+
+	return udp && !csum ? 0xffff : csum;
+}
 
 /* Return the sum of the pseudo header; @l4_len is the length of the TCP or UDP header and its data */
 uint32_t inet_pseudo4(const uint8_t src[4], const uint8_t dst[4], uint8_t proto, uint32_t l4_len);

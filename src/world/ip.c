@@ -31,16 +31,16 @@ void udp4_put(uint8_t *ip, const uint8_t src[4], uint16_t sport, const uint8_t d
 	      uint16_t dport, size_t len)
 {
 	uint8_t *udp = ip + IPV4_LEN;
-	uint16_t sum;
+	uint32_t pseudo;
 
 	len += UDP_LEN;
+	pseudo = inet_pseudo4(src, dst, PROTO_UDP, (uint32_t)len);
 	put_ip4(ip, src, dst, 0, 0, PROTO_UDP, IPV4_LEN + len);
 	be16_put(udp, sport);
 	be16_put(udp + 2, dport);
 	be16_put(udp + 4, (uint16_t)len);
 	be16_put(udp + 6, 0);
-	sum = inet_fold(inet_sum(inet_pseudo4(src, dst, PROTO_UDP, (uint32_t)len), udp, len));
-	be16_put(udp + 6, sum ? sum : 0xffff);
+	be16_put(udp + 6, inet_fold_udp(inet_sum(pseudo, udp, len), true));
 }
 
 void ip6_put(uint8_t *ip, const uint8_t src[16], const uint8_t dst[16], uint8_t proto, size_t len)
