@@ -15,13 +15,8 @@
 #
 # On an emulated processor, all instructions take about the same time, so the ratio of the rows compares numbers of
 # instructions.
-rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-5} json=${JSON:-$PWD/${O:-build}/bench/linux.json}
-export UIPOIB=${UIPOIB:-${O:-build}/uipoib}
-export ROUNDS=$rounds SECONDS_EACH=$secs JSON=$json
-. "$(dirname "$0")/../tests/interop/linux/lib.sh"
-need iperf3
-load() { cut -d' ' -f1-3 /proc/loadavg; }
-load_at_start=$(load)
+bench_name=linux
+. "$(dirname "$0")/vm_lib.sh"
 
 linux_lab 2
 declare -A from=([linux]=a [old]=c) to=([linux]=b [old]=d) address=([a]=10.4.9.1 [b]=10.4.9.2 [c]=10.4.9.3 [d]=10.4.9.4)
@@ -46,21 +41,16 @@ for row in "${rows[@]}"; do
 	done
 done
 
-record() { # ROW ROUND FIGURE PEER WORD...: measure a flow to PEER, with the WORDs as further options, and append the value to $work/values
-	local value
-	value=$(g "${from[$1]}" iperf3 -c "$4" -t "$secs" -O 1 -C cubic -J "${@:5}" | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')
-	printf '{"row": "%s", "mtu": 2044, "round": %d, "figure": "%s", "value": %s}\n' "$1" "$2" "$3" "${value:-null}" >>"$work/values"
-}
+# measure ROW ROUND FIGURE PEER WORD...: measure a flow to PEER, with the WORDs as further options
+measure() { g "${from[$1]}" iperf3 -c "$4" -t "$secs" -O 1 -C cubic -J "${@:5}" | record "$1" "$2" "$3"; }
 for ((r = 0; r < rounds; r++)); do
 	order=("${rows[@]}")
 	((r % 2 == 0)) || order=(${rows[1]:-} "${rows[0]}")
 	for row in "${order[@]}"; do
-		record "$row" "$r" vm_tcp 10.4.0.1
-		record "$row" "$r" vm_tcp_r 10.4.0.1 -R
-		record "$row" "$r" vm_vm "${address[${to[$row]}]}"
+		measure "$row" "$r" vm_tcp 10.4.0.1
+		measure "$row" "$r" vm_tcp_r 10.4.0.1 -R
+		measure "$row" "$r" vm_vm "${address[${to[$row]}]}"
 	done
 done
-mkdir -p "$(dirname "$json")"
-printf '\n== a stock kernel in a VM (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
-python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each="$secs" load_at_start="$load_at_start" load_at_end="$(load)"
+report "a stock kernel in a VM"
 finish

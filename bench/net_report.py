@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statistics of bench/net.sh and bench/verbs.sh.
+"""Statistics of bench/net.sh, bench/linux.sh and bench/verbs.sh.
 
     net_report.py VALUES JSON NAME=VALUE...
 

@@ -19,13 +19,8 @@
 #
 # With PROFILE=1, the script prints two more results after the rounds: the functions in which the VM spends its time
 # (perf samples the event cpu-clock), and the number of system calls per packet that the daemon in the VM makes.
-rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-5} json=${JSON:-$PWD/${O:-build}/bench/verbs.json}
-export UIPOIB=${UIPOIB:-${O:-build}/uipoib}
-export ROUNDS=$rounds SECONDS_EACH=$secs JSON=$json
-. "$(dirname "$0")/../tests/interop/linux/lib.sh"
-need iperf3
-load() { cut -d' ' -f1-3 /proc/loadavg; }
-load_at_start=$(load)
+bench_name=verbs
+. "$(dirname "$0")/vm_lib.sh"
 
 linux_topo 1 >"$work/lab.topo"
 conf_hosts 1 | sed 's,^address = 10.4.0.1/16,&\naddress = 10.5.0.1/16,' >"$work/lab.conf"
@@ -57,20 +52,15 @@ for row in kernel uipoib; do
 done
 
 flow() { in_row "$1" iperf3 -c "${peer[$1]}" -t "$secs" -O 1 -C cubic -J "${@:2}"; } # ROW WORD...: send TCP from the VM to h1, with the WORDs as further options
-record() { # ROW ROUND FIGURE VALUE: append one measured value to $work/values
-	printf '{"row": "%s", "mtu": 2044, "round": %d, "figure": "%s", "value": %s}\n' "$1" "$2" "$3" "${4:-null}" >>"$work/values"
-}
 measure() { # ROW ROUND: measure both figures of a row once
-	record "$1" "$2" vm_tcp "$(flow "$1" | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
-	record "$1" "$2" vm_tcp_r "$(flow "$1" -R | jq 'try (.end.sum_received.bits_per_second / 1e6) catch null')"
+	flow "$1" | record "$1" "$2" vm_tcp
+	flow "$1" -R | record "$1" "$2" vm_tcp_r
 }
 for ((r = 0; r < rounds; r++)); do
 	if ((r % 2)); then rows="uipoib kernel"; else rows="kernel uipoib"; fi
 	for row in $rows; do measure $row $r; done
 done
-mkdir -p "$(dirname "$json")"
-printf '\n== in a VM on a port of libibverbs, to a soft host (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
-python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each="$secs" load_at_start="$load_at_start" load_at_end="$(load)"
+report "in a VM on a port of libibverbs, to a soft host"
 
 # --- where the time goes
 

@@ -75,33 +75,36 @@ void uib_burst_add(struct uib_dev *dev, struct uib_burst *b, u32 len, u8 sl, boo
 		}
 		b->packet_len = len;
 		b->n = 0;
-		b->words = 0;
 		b->sl = sl;
 		b->mcast = mcast;
 	}
 	append(b, len);
 	b->n++;
-	b->words += (len - UIB_VCRC_LEN) / 4;
 	if (len < b->packet_len) /* only the last packet may be shorter */
 		uib_burst_send(dev, b);
 }
 
-static void count(struct uib_dev *dev, const struct uib_burst *b)
+/* Count the packets of a burst that was sent; they have @len octets together. */
+static void count(struct uib_dev *dev, const struct uib_burst *b, u32 len)
 {
+	u32 words = (len - b->n * UIB_VCRC_LEN) / 4;
+
 	uib_count_add(dev, UIB_C_XMIT_PKTS, b->n);
-	uib_count_add(dev, UIB_C_XMIT_DATA, b->words);
-	uib_count_add(dev, UIB_C_XMIT_SL + b->sl, b->words);
+	uib_count_add(dev, UIB_C_XMIT_DATA, words);
+	uib_count_add(dev, UIB_C_XMIT_SL + b->sl, words);
 	uib_count_add(dev, b->mcast ? UIB_C_MCAST_XMIT : UIB_C_UCAST_XMIT, b->n);
 }
 
 void uib_burst_send(struct uib_dev *dev, struct uib_burst *b)
 {
 	struct sk_buff *skb = b->skb;
+	u32 len;
 	int err;
 
 	if (!skb)
 		return;
 	b->skb = NULL;
+	len = skb->len;
 	if (b->n > 1) {
 		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
 		skb_shinfo(skb)->gso_size = b->packet_len;
@@ -111,7 +114,7 @@ void uib_burst_send(struct uib_dev *dev, struct uib_burst *b)
 	if (err)
 		uib_tx_dropped(dev, err == -ENETDOWN ? UIB_DROP_TX_DOWN : UIB_DROP_TX_ERROR, b->n);
 	else
-		count(dev, b);
+		count(dev, b, len);
 }
 
 void uib_burst_free(struct uib_burst *b)

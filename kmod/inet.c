@@ -26,65 +26,54 @@
 
 /* An IP packet, and the TCP or UDP segment in it */
 struct segment {
-	u8 *ip, *l4; /* .l4 is NULL if the IP packet has another protocol, is a fragment or has extension headers */
-	u32 ip_len, l4_len; /* octets of the IP header, and of the segment */
-	u8 proto;
+	u8 *ip, *l4; /* .l4: the octets after the IP header */
+	u32 ip_len, l4_len; /* octets of the IP header, and after it */
+	u8 proto; /* IPPROTO_TCP or IPPROTO_UDP; 0: another protocol, extension headers, or a fragment */
 	bool v4;
 };
 
-static bool find_ip4(struct segment *s, u32 len)
+/* Fill in @s, except .l4_len, from the IP header in the @len octets at @p. Return: false if there is none */
+static bool find_header(struct segment *s, u8 *p, u32 len)
 {
-	u32 total;
+	u8 *ip = p + ENCAP_LEN;
 
-	if (len < IP4_LEN_MIN || s->ip[0] >> 4 != 4)
+	if (len < ENCAP_LEN + IP4_LEN_MIN)
 		return false;
-	s->v4 = true;
-	s->ip_len = (s->ip[0] & 0xf) * 4;
-	total = get_unaligned_be16(s->ip + 2);
-	if (s->ip_len < IP4_LEN_MIN || total < s->ip_len || total > len)
-		return false;
-	s->l4_len = total - s->ip_len;
-	s->proto = get_unaligned_be16(s->ip + 6) & IP4_MORE_AND_OFFSET ? IPPROTO_RAW : s->ip[9];
-	return true;
-}
-
-static bool find_ip6(struct segment *s, u32 len)
-{
-	if (len < IP6_LEN || s->ip[0] >> 4 != 6)
-		return false;
-	s->ip_len = IP6_LEN;
-	s->l4_len = get_unaligned_be16(s->ip + 4);
-	s->proto = s->ip[6];
-	return s->l4_len <= len - IP6_LEN;
-}
-
-static u32 l4_len_min(u8 proto)
-{
-	switch (proto) {
-	case IPPROTO_TCP:
-		return TCP_LEN_MIN;
-	case IPPROTO_UDP:
-		return UDP_LEN;
+	*s = (struct segment){ .ip = ip };
+	switch (get_unaligned_be16(p)) {
+	case ETH_P_IP:
+		s->v4 = true;
+		s->ip_len = (ip[0] & 0xf) * 4;
+		s->proto = get_unaligned_be16(ip + 6) & IP4_MORE_AND_OFFSET ? 0 : ip[9];
+		break;
+	case ETH_P_IPV6:
+		s->ip_len = IP6_LEN;
+		s->proto = ip[6];
+		break;
 	default:
-		return U32_MAX;
+		return false;
 	}
+	if (s->proto != IPPROTO_TCP && s->proto != IPPROTO_UDP)
+		s->proto = 0;
+	s->l4 = ip + s->ip_len;
+	return ip[0] >> 4 == (s->v4 ? 4 : 6) && s->ip_len >= IP4_LEN_MIN &&
+	       s->ip_len <= len - ENCAP_LEN;
 }
 
 /* Fill in @s for the @len octets at @p. Return: false if they are no IP packet */
 static bool find(struct segment *s, u8 *p, u32 len)
 {
-	bool found = false;
+	u32 total;
 
-	*s = (struct segment){ .ip = p + ENCAP_LEN };
-	if (len < ENCAP_LEN)
+	if (!find_header(s, p, len))
 		return false;
-	if (get_unaligned_be16(p) == ETH_P_IP)
-		found = find_ip4(s, len - ENCAP_LEN);
-	else if (get_unaligned_be16(p) == ETH_P_IPV6)
-		found = find_ip6(s, len - ENCAP_LEN);
-	if (found && s->l4_len >= l4_len_min(s->proto))
-		s->l4 = s->ip + s->ip_len;
-	return found;
+	total = s->v4 ? get_unaligned_be16(s->ip + 2) : IP6_LEN + get_unaligned_be16(s->ip + 4);
+	if (total < s->ip_len || total > len - ENCAP_LEN)
+		return false;
+	s->l4_len = total - s->ip_len;
+	if (s->l4_len < (s->proto == IPPROTO_TCP ? TCP_LEN_MIN : UDP_LEN))
+		s->proto = 0;
+	return true;
 }
 
 /* --- checksums */
@@ -114,7 +103,7 @@ bool uib_inet_csum_ok(const u8 *p, u32 len)
 {
 	struct segment s;
 
-	if (!find(&s, (u8 *)p, len) || !s.l4 || (s.v4 && ip4_sum(&s)))
+	if (!find(&s, (u8 *)p, len) || !s.proto || (s.v4 && ip4_sum(&s)))
 		return false;
 	/* A UDP datagram without a checksum is left to the IP stack, because there is nothing to check. */
 	if (s.proto == IPPROTO_UDP &&
@@ -135,7 +124,7 @@ void uib_inet_csum_put(u8 *p, u32 len)
 		sum = ip4_sum(&s);
 		memcpy(s.ip + 10, &sum, sizeof(sum));
 	}
-	if (!s.l4)
+	if (!s.proto)
 		return;
 	memset(checksum_of(&s), 0, sizeof(sum));
 	sum = l4_sum(&s);
@@ -147,43 +136,29 @@ void uib_inet_csum_put(u8 *p, u32 len)
 
 /* --- large sends */
 
-static bool is_tcp_header(const u8 *ip, u32 ip_len, u8 proto, u32 len)
-{
-	return proto == IPPROTO_TCP && len >= ip_len + TCP_LEN_MIN &&
-	       ip_len + (ip[ip_len + 12] >> 4) * 4 == len;
-}
-
 bool uib_lso_ok(const u8 *hdr, u32 len)
 {
-	const u8 *ip = hdr + ENCAP_LEN;
+	struct segment s;
 
-	if (len < ENCAP_LEN + IP4_LEN_MIN + TCP_LEN_MIN || len > UIB_LSO_HDR_MAX)
+	if (len > UIB_LSO_HDR_MAX || !find_header(&s, (u8 *)hdr, len) || s.proto != IPPROTO_TCP)
 		return false;
-	len -= ENCAP_LEN;
-	switch (get_unaligned_be16(hdr)) {
-	case ETH_P_IP:
-		return ip[0] >> 4 == 4 && (ip[0] & 0xf) * 4 >= IP4_LEN_MIN &&
-		       !(get_unaligned_be16(ip + 6) & IP4_MORE_AND_OFFSET) &&
-		       is_tcp_header(ip, (ip[0] & 0xf) * 4, ip[9], len);
-	case ETH_P_IPV6:
-		return ip[0] >> 4 == 6 && is_tcp_header(ip, IP6_LEN, ip[6], len);
-	default:
-		return false;
-	}
+	len -= ENCAP_LEN + s.ip_len;
+	return len >= TCP_LEN_MIN && (s.l4[12] >> 4) * 4 == len;
 }
 
 void uib_lso_header(u8 *to, const u8 *hdr, u32 hdr_len, u32 index, u32 mss, u32 len, bool last)
 {
-	u8 *ip = to + ENCAP_LEN, *tcp;
+	struct segment s;
+	u8 *tcp;
 
 	memcpy(to, hdr, hdr_len);
-	if (get_unaligned_be16(to) == ETH_P_IP) {
-		tcp = ip + (ip[0] & 0xf) * 4;
-		put_unaligned_be16(hdr_len - ENCAP_LEN + len, ip + 2);
-		put_unaligned_be16(get_unaligned_be16(ip + 4) + index, ip + 4);
+	find_header(&s, to, hdr_len);
+	tcp = s.l4;
+	if (s.v4) {
+		put_unaligned_be16(hdr_len - ENCAP_LEN + len, s.ip + 2);
+		put_unaligned_be16(get_unaligned_be16(s.ip + 4) + index, s.ip + 4);
 	} else {
-		tcp = ip + IP6_LEN;
-		put_unaligned_be16(hdr_len - ENCAP_LEN - IP6_LEN + len, ip + 4);
+		put_unaligned_be16(hdr_len - ENCAP_LEN - IP6_LEN + len, s.ip + 4);
 	}
 	put_unaligned_be32(get_unaligned_be32(tcp + TCP_AT_SEQ) + index * mss, tcp + TCP_AT_SEQ);
 	if (index)

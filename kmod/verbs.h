@@ -129,7 +129,7 @@ struct uib_rwqe {
  */
 struct uib_burst {
 	struct sk_buff *skb; /* the packets; NULL: there are none */
-	u32 packet_len, n, words;
+	u32 packet_len, n;
 	u8 sl;
 	bool mcast;
 	struct page_frag room; /* memory for the next packets */

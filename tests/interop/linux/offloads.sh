@@ -3,8 +3,8 @@
 # check.sh: waits
 #
 # The offloads that uib.ko offers to ib_ipoib: large sends (TSO), checksums that the HCA makes and verifies, and bursts of
-# packets that share a UDP buffer. First guest/offloads.sh, with two devices in one kernel. Then a VM at a switch of the
-# fabric: a capture of its link must show packets that fit the MTU and have right checksums.
+# packets that share a UDP buffer. First a VM at a switch of the fabric: a capture of its link must show packets that fit the
+# MTU and have right checksums. Then guest/offloads.sh, with two devices in one kernel.
 #
 #	h1 10.4.0.1 --- Switch1 2 --- ib0 10.4.9.1
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ vm_wait a
 declare -A address=([h1]=10.4.0.1 [a]=10.4.9.1)
 
 stream() { # FROM TO: send a stream whose receiver checks the contents
-	local to=${address[$2]} receiver
+	local to=${address[$2]}
 	start_at "$2" "$work/recv" "$TOOLS/integrity" tcp-recv "$to" 7777
 	eventually 20 grep -q ready "$work/recv" && at "$1" "$TOOLS/integrity" tcp-send "${address[$1]}" 7777 "$to" $octets &&
 		eventually 20 grep -q '"right": true' "$work/recv" || { cat "$work/recv"; return 1; }
@@ -51,5 +51,5 @@ check "each Identification is used once" eval '[ -z "$(tshark -r "$work/link.pca
 check "the HCA has discarded nothing" eval '! g a "grep ^drop_ /sys/kernel/debug/uib/uib0/stats" | grep -v " 0$" | grep -v "drop_silent\|drop_tx_state\|drop_port_state"'
 vm_stop a
 
-"$UIPOIB" vm --cpus 1 --timeout 600 -- bash tests/interop/linux/guest/offloads.sh "$TOOLS" </dev/null || failed=1
+"$UIPOIB" vm --cpus 1 --timeout 600 -- env UIPOIB="$UIPOIB" bash tests/interop/linux/guest/offloads.sh </dev/null || failed=1
 finish

@@ -4,31 +4,12 @@
 # Runs in a VM, for ../offloads.sh: TCP from ib0 to ib1, which are interfaces of ib_ipoib at two devices of uib.ko. The cable
 # between the devices is a UDP link over the loopback interface, and then over a veth pair whose MTU is less than a packet.
 # A burst of uib.ko stays one buffer until the other uib.ko receives it, or until it is cut into fragments.
-#
-#	offloads.sh TOOLS
-set -u
+TEST_ISOLATED=1 # the devices belong to the VM
+. "$(dirname "$0")/../../../system/lib.sh"
 . "$(dirname "$0")/two_devices.sh"
-tools=$1 failed=0 octets=3000000 devices='uib1 uib2'
+octets=3000000
 
-tell() { # NAME CMD...: print a TAP line for the status of CMD, and the output of CMD if it failed
-	local name=$1
-	shift
-	if "$@" >/tmp/tell 2>&1; then
-		echo "ok - $name"
-	else
-		echo "not ok - $name"
-		sed 's/^/#   /' /tmp/tell
-		failed=1
-	fi
-}
-# eventually CMD...: wait until CMD succeeds, for at most 60 s
-eventually() {
-	local i
-	for ((i = 0; i < 600; i++)); do ! "$@" || return 0; sleep 0.1; done
-	tail -20 /tmp/opensm.log
-	return 1
-}
-stat() { awk -v n="$2" '$1 == n { print $2 }' "/sys/kernel/debug/uib/$1/stats"; }
+counter() { awk -v n="$2" '$1 == n { print $2 }' "/sys/kernel/debug/uib/$1/stats"; }
 in_ns() { nsenter --net="/run/netns/$1" "${@:2}"; }
 cable_packets() { # print the number of buffers that both ends have sent; the two ends of veth count each other's as received
 	local name=lo
@@ -36,7 +17,7 @@ cable_packets() { # print the number of buffers that both ends have sent; the tw
 	case $cable in veth?) name=cable1 enter=(in_ns cable1) ;; esac
 	"${enter[@]}" awk -v n="$name:" -v both="${#enter[@]}" '$1 == n { print $11 + (both ? $3 : 0) }' /proc/net/dev
 }
-both_sent() { echo $(($(stat uib1 xmit_pkts) + $(stat uib2 xmit_pkts))); }
+both_sent() { echo $(($(counter uib1 xmit_pkts) + $(counter uib2 xmit_pkts))); }
 # ib_ipoib names its interfaces in the order of the devices. Each interface gets a namespace, because otherwise the kernel
 # would not send packets from one to the other.
 set_up() {
@@ -56,9 +37,9 @@ offers() {
 reach() { in_ns ib1 ping -q -n -c 1 -W 2 10.9.0.2 && in_ns ib1 ping -q -n -c 1 -W 2 fd09::2; }
 stream() { # FROM TO: send a stream whose receiver checks the contents
 	local pid
-	in_ns ib$2 "$tools/integrity" tcp-recv 10.9.0.$2 7777 >/tmp/recv 2>&1 &
+	in_ns ib$2 "$TOOLS/integrity" tcp-recv 10.9.0.$2 7777 >/tmp/recv 2>&1 &
 	pid=$!
-	eventually grep -q ready /tmp/recv && in_ns ib$1 "$tools/integrity" tcp-send 10.9.0.$1 7777 10.9.0.$2 $octets && wait $pid &&
+	eventually 60 grep -q ready /tmp/recv && in_ns ib$1 "$TOOLS/integrity" tcp-send 10.9.0.$1 7777 10.9.0.$2 $octets && wait $pid &&
 		grep -q '"right": true' /tmp/recv || { cat /tmp/recv; return 1; }
 }
 joined() { # the packets of a stream, and of its acknowledgements, share buffers; on veth, they are fragments
@@ -70,25 +51,25 @@ joined() { # the packets of a stream, and of its acknowledgements, share buffers
 }
 no_drops() { # the devices discarded no packets since their start, except before they were ready, and multicast packets to others
 	local d
-	for d in $devices; do
+	for d in uib1 uib2; do
 		! grep '^drop_' "/sys/kernel/debug/uib/$d/stats" | grep -v ' 0$' | grep -v 'drop_silent\|drop_tx_state\|drop_port_state\|drop_mgid' || return 1
 	done
 }
 
 for cable in lo4 lo6 veth4 veth6; do
-	tell "$cable: two devices" two_devices $cable
-	tell "$cable: OpenSM makes their ports Active" eventually two_devices_ready
-	tell "$cable: interfaces of ib_ipoib" set_up
-	tell "$cable: with TSO and checksums of IPv4" offers
-	tell "$cable: IPv4 and IPv6 pass" eventually reach
-	tell "$cable: large sends leave in bursts, and no octet changes" joined
-	tell "$cable: and back" stream 2 1
+	check "$cable: two devices" two_devices $cable
+	check "$cable: OpenSM makes their ports Active" eventually 60 two_devices_ready
+	check "$cable: interfaces of ib_ipoib" set_up
+	check "$cable: with TSO and checksums of IPv4" offers
+	check "$cable: IPv4 and IPv6 pass" eventually 60 reach
+	check "$cable: large sends leave in bursts, and no octet changes" joined
+	check "$cable: and back" stream 2 1
 	in_ns ib1 ethtool -K ipoib tso off tx off rx off gso off
-	tell "$cable: the same without the offloads" stream 1 2
-	tell "$cable: no packet is discarded" no_drops
+	check "$cable: the same without the offloads" stream 1 2
+	check "$cable: no packet is discarded" no_drops
 	# While OpenSM answers, the interfaces leave their groups at once. Without OpenSM this takes half a minute.
 	for n in 1 2; do ip -n ib$n link set ipoib down; done
 	kill $opensm
 	wait $opensm 2>/dev/null
 done
-exit $failed
+finish

@@ -21,24 +21,22 @@ two_devices_veth() { # make the namespaces, unless they exist
 }
 
 two_devices() {
-	local params=/sys/module/uib/parameters n ns one two
-	case ${1:-lo4} in
-	lo4) one=127.0.0.1 two=127.0.0.1 ;;
-	lo6) one='[::1]' two='[::1]' ;;
-	veth4) one=10.0.0.1 two=10.0.0.2 ;;
-	veth6) one='[fd00::1]' two='[fd00::2]' ;;
+	local params=/sys/module/uib/parameters n cable=${1:-lo4} ns=/proc/self/ns/net
+	local -a at # the addresses of uib1 and uib2, at the indexes 1 and 2
+	case $cable in
+	lo4) at=('' 127.0.0.1 127.0.0.1) ;;
+	lo6) at=('' '[::1]' '[::1]') ;;
+	veth4) at=('' 10.0.0.1 10.0.0.2) ;;
+	veth6) at=('' '[fd00::1]' '[fd00::2]') ;;
 	esac
 	for n in 0 1 2; do
 		[ ! -e /sys/class/infiniband/uib$n ] || echo uib$n >$params/remove || return 1
 	done
 	ip link set lo up
-	case ${1:-lo4} in veth?) two_devices_veth || return 1 ;; esac
+	case $cable in veth?) two_devices_veth || return 1 ;; esac
 	for n in 1 2; do
-		ns=/proc/self/ns/net
-		case ${1:-lo4} in veth?) ns=/run/netns/cable$n ;; esac
-		echo "uib$n netns=3 listen=$one:501$n peer=$two:501$((3 - n)) guid=0x0002c9030000050$n silence=0" 3<$ns >$params/add || return 1
-		set -- "${1:-lo4}" "$one"
-		one=$two two=$2
+		case $cable in veth?) ns=/run/netns/cable$n ;; esac
+		echo "uib$n netns=3 listen=${at[n]}:501$n peer=${at[3 - n]}:501$((3 - n)) guid=0x0002c9030000050$n silence=0" 3<$ns >$params/add || return 1
 	done
 	printf '%s\n' 'Default=0x7fff, ipoib: ALL=full;' 'Suite=0x0005: ALL=full;' >/tmp/partitions.conf
 	opensm -g 0x0002c90300000501 -P /tmp/partitions.conf -f /tmp/opensm.log >/dev/null 2>&1 &
