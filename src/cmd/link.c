@@ -92,6 +92,7 @@ static json_t *stations(const struct inst_iface *i, ns_t now)
 static void set_counts(json_t *row, const struct inst_iface *i, const struct ipoib_link_info *info)
 {
 	cmd_set_int(row, "neighbours", info->neighs);
+	cmd_set_int(row, "neighbours_max", info->max_neighs);
 	cmd_set_int(row, "paths", info->paths);
 	cmd_set_int(row, "groups", info->groups);
 	cmd_set_int(row, "held_packets", info->held);

@@ -158,6 +158,7 @@ struct conf_iface {
 	unsigned int naddrs;
 	bool dhcp_raw;
 	unsigned int stations; /* largest number of stations (other MAC addresses) behind the TAP */
+	unsigned int neighbours; /* largest number of neighbours in the table of the link */
 	/*
 	 * QPN of the interface; 0: the QPN is computed from port GUID, P_Key and name, so it is the same after a
 	 * restart

@@ -256,6 +256,7 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
+		.max_neighs = cfg->max_neighs,
 		.scope = cfg->scope,
 		.subnet = cfg->subnet,
 		.sl_from = cfg->sl_from,

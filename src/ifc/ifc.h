@@ -283,6 +283,7 @@ struct ifc_cfg {
 	uint16_t pkey;
 	/* upper limit of the IP MTU; 0: no limit but the MTU of the link */
 	unsigned int max_ip_mtu;
+	uint32_t max_neighs; /* largest number of neighbours, as in struct ipoib_link_cfg */
 	uint8_t scope; /* scope of the broadcast group, as in struct ipoib_link_cfg */
 	uint16_t subnet;
 	/* source of the SL of unicast packets, as in struct ipoib_link_cfg */

@@ -272,6 +272,7 @@ static struct ifc_cfg ifc_cfg(const struct inst_iface *i, const struct conf_ifac
 		.profile = c->profile,
 		.pkey = c->pkey,
 		.max_ip_mtu = c->mtu,
+		.max_neighs = c->neighbours,
 		.scope = c->scope,
 		.subnet = c->subnet,
 		.sl_from = c->sl_from,

@@ -69,6 +69,7 @@ void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret)
 		.no_group = l->no_group,
 		.joined = l->joined,
 		.neighs = ipoib_slots_used(&l->neigh_slots),
+		.max_neighs = l->neigh_slots.max,
 		.paths = ipoib_slots_used(&l->path_slots),
 		.groups = ipoib_slots_used(&l->mcast_slots),
 		.router = l->router,

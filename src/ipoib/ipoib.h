@@ -132,6 +132,8 @@ struct ipoib_link_cfg {
 	uint16_t subnet;
 	/* upper limit of the IP MTU; 0: only the broadcast group limits the IP MTU */
 	unsigned int max_ip_mtu;
+	/* largest number of neighbours, up to IPOIB_NEIGH_LIMIT; 0: IPOIB_MAX_NEIGH */
+	uint32_t max_neighs;
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */
 	/*
@@ -244,7 +246,7 @@ struct ipoib_link_info {
 	/* MCMemberRecord that the SA returned for the join of the broadcast group */
 	struct ib_mcmember_rec group;
 	unsigned int group_mtu, ip_mtu;
-	unsigned int neighs, paths, groups, held;
+	unsigned int neighs, max_neighs, paths, groups, held;
 };
 void ipoib_link_info(const struct ipoib_link *l, struct ipoib_link_info *ret);
 

@@ -7,8 +7,12 @@
 #include "util/ns.h"
 
 /* Limits of one link */
-#define IPOIB_MAX_NEIGH 8192 /* number of neighbours (GID, QPN) */
-#define IPOIB_MAX_PATHS 8192 /* number of paths; each port (GID) with neighbours has one path */
+/*
+ * Number of neighbours (GID, QPN), unless the configuration gives another number, up to IPOIB_NEIGH_LIMIT. A link has at
+ * most as many paths, because each port (GID) with neighbours has one path
+ */
+#define IPOIB_MAX_NEIGH 8192
+#define IPOIB_NEIGH_LIMIT (1u << 20)
 #define IPOIB_MAX_GROUPS 1024 /* groups that are joined, sent to, or known not to exist */
 #define IPOIB_MAX_ATTACHED 3 /* largest number of MLIDs with which a QP is attached to one group */
 #define IPOIB_MAX_OWN_QPS 64 /* UD QPs of stations behind the interface */
@@ -25,6 +29,11 @@
 /* Times */
 #define IPOIB_SWEEP \
 	NS_SEC(5) /* interval between sweeps, which remove idle table entries and retry failures */
+/*
+ * Entries of a table that one step of a sweep visits. If a table has more entries, the steps of a sweep are spread over
+ * IPOIB_SWEEP, so that packets do not wait for a whole sweep
+ */
+#define IPOIB_SWEEP_STEP 2048
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
 /* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */

@@ -149,16 +149,29 @@ static void link_retry(struct timer *t, ns_t now)
 	ipoib_link_advance(container_of(t, struct ipoib_link, retry), now);
 }
 
+/* Returns the number of steps of a sweep. */
+static uint32_t sweep_steps(const struct ipoib_link *l)
+{
+	/* There are at most as many paths as neighbours. */
+	uint32_t top = l->neigh_slots.top;
+
+	return top ? 1 + (top - 1) / IPOIB_SWEEP_STEP : 1;
+}
+
 static void link_sweep(struct timer *t, ns_t now)
 {
 	struct ipoib_link *l = container_of(t, struct ipoib_link, sweep);
+	uint32_t from = l->sweep_at, to = from + IPOIB_SWEEP_STEP;
 
-	timer_arm(l->cfg.timers, t, now + IPOIB_SWEEP);
-	if (l->qp_stale)
-		ipoib_link_sync_qp(l);
-	ipoib_neighs_sweep(l, now);
-	ipoib_paths_sweep(l, now);
-	ipoib_mcasts_sweep(l, now);
+	if (!from) {
+		if (l->qp_stale)
+			ipoib_link_sync_qp(l);
+		ipoib_mcasts_sweep(l, now);
+	}
+	ipoib_neighs_sweep(l, from, to, now);
+	ipoib_paths_sweep(l, from, to, now);
+	l->sweep_at = to < l->neigh_slots.top ? to : 0;
+	timer_arm(l->cfg.timers, t, now + IPOIB_SWEEP / sweep_steps(l));
 }
 
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now)

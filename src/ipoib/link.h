@@ -189,6 +189,8 @@ struct ipoib_link {
 	 */
 	struct timer retry;
 	struct timer sweep;
+	uint32_t
+		sweep_at; /* first slot that the next step of the sweep visits; 0: a sweep begins */
 	uint32_t own_qpn[IPOIB_MAX_OWN_QPS]; /* QPNs of stations */
 	unsigned int n_own_qpn;
 

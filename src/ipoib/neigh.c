@@ -277,9 +277,9 @@ void ipoib_neigh_flush(struct ipoib_neigh *n)
 		ipoib_act_send(n->link, pkt, n->path->ah.ah, n->lladdr.qpn, ipoib_neigh_qkey(n));
 }
 
-void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now)
+void ipoib_neighs_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t now)
 {
-	for (uint32_t i = 0; i < l->neigh_slots.top; i++) {
+	for (uint32_t i = from; i < to && i < l->neigh_slots.top; i++) {
 		struct ipoib_neigh *n = &l->neighs[i];
 
 		if (!n->link)
@@ -296,10 +296,12 @@ void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now)
 
 int ipoib_neighs_init(struct ipoib_link *l)
 {
-	l->neighs = calloc(IPOIB_MAX_NEIGH, sizeof(*l->neighs));
-	l->paths = calloc(IPOIB_MAX_PATHS, sizeof(*l->paths));
-	if (!l->neighs || !l->paths || ipoib_slots_init(&l->neigh_slots, IPOIB_MAX_NEIGH) ||
-	    ipoib_slots_init(&l->path_slots, IPOIB_MAX_PATHS))
+	uint32_t max = l->cfg.max_neighs ? l->cfg.max_neighs : IPOIB_MAX_NEIGH;
+
+	l->neighs = calloc(max, sizeof(*l->neighs));
+	l->paths = calloc(max, sizeof(*l->paths));
+	if (!l->neighs || !l->paths || ipoib_slots_init(&l->neigh_slots, max) ||
+	    ipoib_slots_init(&l->path_slots, max))
 		return -ENOMEM;
 	return 0;
 }

@@ -34,7 +34,8 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid, ns_t now);
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
 /* sets all paths to the state NONE, and drops the packets that wait for the paths */
 void ipoib_paths_reset(struct ipoib_link *l);
-void ipoib_paths_sweep(struct ipoib_link *l, ns_t now);
+void ipoib_paths_sweep(struct ipoib_link *l, uint32_t from, uint32_t to,
+		       ns_t now); /* as ipoib_neighs_sweep() */
 /* ipoib_path_why() - Return the reason for which packets to the FAILED path @p are dropped */
 enum ipoib_drop ipoib_path_why(const struct ipoib_path *p);
 
@@ -46,7 +47,8 @@ static inline bool ipoib_path_usable(const struct ipoib_path *p)
 /* neigh.c */
 int ipoib_neighs_init(struct ipoib_link *l);
 void ipoib_neighs_fini(struct ipoib_link *l);
-void ipoib_neighs_sweep(struct ipoib_link *l, ns_t now);
+/* ipoib_neighs_sweep() - Visit the slots @from to @to - 1, and remove the neighbours that were idle for too long */
+void ipoib_neighs_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t now);
 /*
  * ipoib_neighs_forget_qkey() - Delete the stored Q_Key of each neighbour whose Q_Key is @qkey,
  * because @qkey is no longer the Q_Key of the link

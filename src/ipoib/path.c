@@ -394,13 +394,12 @@ void ipoib_paths_reset(struct ipoib_link *l)
 	}
 }
 
-void ipoib_paths_sweep(struct ipoib_link *l, ns_t now)
+void ipoib_paths_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t now)
 {
-	struct ipoib_path *p;
+	for (uint32_t i = from; i < to && i < l->path_slots.top; i++) {
+		struct ipoib_path *p = &l->paths[i];
 
-	for_each_path(l, p)
-	{
-		if (p->state == IPOIB_PATH_READY && now >= p->until)
+		if (p->link && p->state == IPOIB_PATH_READY && now >= p->until)
 			path_set_state(p, IPOIB_PATH_STALE, 0);
 	}
 }
