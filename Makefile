@@ -211,7 +211,11 @@ bench_bins := $(patsubst bench/%.c,$(O)/bench/%,$(sort $(wildcard bench/*.c)))
 $(O)/bench/%: bench/%.c $$(wildcard bench/%/*.c bench/%/*.h) $(call libs_of,all)
 	@mkdir -p $(@D)
 	$(say) "  BENCH   $<"
-	$(Q)$(CC) $(ALL_CFLAGS) -Ibench -o $@ $(filter bench/%.c,$^) -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Ibench $(BENCH_CFLAGS) -o $@ $(filter bench/%.c %.o,$^) -Wl,--start-group $(call libs_of,all) -Wl,--end-group $(LIBS) $(BENCH_LIBS)
+# This program measures the lab of the simulations.
+$(O)/bench/bench_flow: $(O)/testobj/unit/all_lab.o
+$(O)/bench/bench_flow: BENCH_CFLAGS := -Itests
+$(O)/bench/bench_flow: BENCH_LIBS := $(TEST_LIBS)
 bench-bins: $(bench_bins)
 
 # --- targets for users
@@ -308,5 +312,6 @@ clean:
 
 .PHONY: all tests fuzz-bins system-tools bench-bins deps demo check check-all check-night mutants bits lint unit system fuzz-short test fixtures fuzz soak bench bench-plot kmod check-linux check-third-party deps-vm vm clean
 .DELETE_ON_ERROR:
-# Do not search $(O)/third-party, because it has whole root file systems (tests/third-party/root.sh).
--include $(shell [ -d $(O) ] && find $(O) -path $(O)/third-party -prune -o -name '*.d' -print)
+# Two folders are not searched: whole root file systems (tests/third-party/root.sh), and the sources of a kernel, some of whose
+# folders have names like NAME.d (tests/interop/linux/debug/run.sh).
+-include $(shell [ -d $(O) ] && find $(O) -path $(O)/third-party -prune -o -path $(O)/kernel-debug -prune -o -name '*.d' -print)
