@@ -7,6 +7,7 @@
 
 #include "util/be.h"
 
+#define MOVED 4 /* buckets that htab_add() moves while a table grows */
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
 struct sip {
@@ -68,36 +69,46 @@ uint64_t hash_siphash(const struct hash_key *key, const void *data, size_t len)
 void htab_fini(struct htab *t)
 {
 	free(t->bucket);
+	free(t->old);
 	memset(t, 0, sizeof(*t));
 }
 
+/* While the table grows, .old has the entries of half as many buckets, of which the first .moved were moved. */
 static struct hlink **bucket_of(const struct htab *t, uint64_t hash)
 {
-	return &t->bucket[hash & (t->nbuckets - 1)];
+	size_t i = hash & (t->nbuckets / 2 - 1);
+
+	return t->old && i >= t->moved ? &t->old[i] : &t->bucket[hash & (t->nbuckets - 1)];
+}
+
+static void move_bucket(struct htab *t)
+{
+	struct hlink *n = t->old[t->moved++], *next;
+
+	for (; n; n = next) {
+		struct hlink **b = bucket_of(t, n->hash);
+
+		next = n->next;
+		n->next = *b;
+		*b = n;
+	}
+	if (t->moved < t->nbuckets / 2)
+		return;
+	free(t->old);
+	t->old = NULL;
 }
 
 static int htab_grow(struct htab *t)
 {
-	struct htab old = *t;
+	size_t n = t->nbuckets ? t->nbuckets * 2 : 16;
+	struct hlink **b = calloc(n, sizeof(*b));
 
-	t->nbuckets = old.nbuckets ? old.nbuckets * 2 : 16;
-	t->bucket = calloc(t->nbuckets, sizeof(*t->bucket));
-	if (!t->bucket) {
-		*t = old;
+	if (!b)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < old.nbuckets; i++) {
-		struct hlink *n, *next;
-
-		for (n = old.bucket[i]; n; n = next) {
-			struct hlink **b = bucket_of(t, n->hash);
-
-			next = n->next;
-			n->next = *b;
-			*b = n;
-		}
-	}
-	free(old.bucket);
+	t->old = t->bucket;
+	t->moved = 0;
+	t->bucket = b;
+	t->nbuckets = n;
 	return 0;
 }
 
@@ -105,8 +116,10 @@ int htab_add(struct htab *t, struct hlink *n, uint64_t hash)
 {
 	struct hlink **b;
 
-	if (t->n >= t->nbuckets && htab_grow(t) && !t->nbuckets)
+	if (t->n >= t->nbuckets && !t->old && htab_grow(t) && !t->nbuckets)
 		return -ENOMEM;
+	for (int i = 0; i < MOVED && t->old; i++)
+		move_bucket(t);
 	n->hash = hash;
 	b = bucket_of(t, hash);
 	n->next = *b;
@@ -148,17 +161,27 @@ struct hlink *htab_next(const struct hlink *n)
 	return match_from(n->next, n->hash);
 }
 
+/* Returns the first entry of the buckets @i and above of an array of @n buckets. */
+static struct hlink *first_from(struct hlink *const *bucket, size_t i, size_t n)
+{
+	for (; i < n; i++)
+		if (bucket[i])
+			return bucket[i];
+	return NULL;
+}
+
+/* Visits the buckets that were not moved yet, and then those of the new array. */
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev)
 {
-	size_t i = 0;
+	size_t old = t->old ? t->nbuckets / 2 : 0, i;
+	struct hlink *n;
 
-	if (prev) {
-		if (prev->next)
-			return prev->next;
-		i = (prev->hash & (t->nbuckets - 1)) + 1;
+	if (prev && prev->next)
+		return prev->next;
+	i = prev ? prev->hash & (t->nbuckets / 2 - 1) : 0;
+	if (old && (!prev || i >= t->moved)) {
+		n = first_from(t->old, prev ? i + 1 : t->moved, old);
+		return n ? n : first_from(t->bucket, 0, t->nbuckets);
 	}
-	for (; i < t->nbuckets; i++)
-		if (t->bucket[i])
-			return t->bucket[i];
-	return NULL;
+	return first_from(t->bucket, prev ? (prev->hash & (t->nbuckets - 1)) + 1 : 0, t->nbuckets);
 }

@@ -27,11 +27,17 @@ struct hlink {
 
 struct htab {
 	/*
-	 * Array of buckets. The number of buckets is a power of two, and grows when there are as
+	 * Array of buckets. The number of buckets is a power of two, and doubles when there are as
 	 * many entries as buckets
 	 */
 	struct hlink **bucket;
 	size_t nbuckets, n;
+	/*
+	 * The former array, while its entries are being moved; otherwise NULL. Each htab_add() moves a few of
+	 * its buckets, so that no call takes longer the more entries there are. The first .moved buckets were moved
+	 */
+	struct hlink **old;
+	size_t moved;
 };
 
 /* A zeroed table is valid and empty. */

@@ -103,6 +103,31 @@ static void test_htab_random_against_an_array(void **state)
 	assert_int_equal(t.n, 0);
 }
 
+/* No htab_add() moves more than a few buckets, and no entry is missed or found twice while a table grows. */
+static void test_htab_grows_by_a_few_buckets_at_a_time(void **state)
+{
+	static struct item items[4096];
+	struct htab t = { 0 };
+
+	for (size_t n = 0; n < ARRAY_SIZE(items); n++) {
+		size_t moved = t.old ? t.moved : 0, walked = 0;
+
+		assert_int_equal(htab_add(&t, &items[n].link, n * 0x9e3779b97f4a7c15ull), 0);
+		assert_true(!t.old || t.moved <= moved + 4);
+		if (n % 61)
+			continue;
+		for (struct hlink *h = htab_each(&t, NULL); h; h = htab_each(&t, h))
+			walked++;
+		assert_int_equal(walked, n + 1);
+		for (size_t i = 0; i <= n; i++)
+			assert_ptr_equal(htab_first(&t, items[i].link.hash), &items[i].link);
+	}
+	for (size_t n = 0; n < ARRAY_SIZE(items); n++)
+		htab_del(&t, &items[n].link);
+	assert_null(htab_each(&t, NULL));
+	htab_fini(&t);
+}
+
 static void test_htab_del_of_what_is_not_in_it(void **state)
 {
 	struct htab t = { 0 };
@@ -140,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_siphash_depends_on_key_and_length),
 		cmocka_unit_test(test_htab_empty),
 		cmocka_unit_test(test_htab_random_against_an_array),
+		cmocka_unit_test(test_htab_grows_by_a_few_buckets_at_a_time),
 		cmocka_unit_test(test_htab_del_of_what_is_not_in_it),
 		cmocka_unit_test(test_htab_emptied_while_walking),
 	};
