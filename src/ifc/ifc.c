@@ -233,6 +233,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	};
 	list_init(&i->link);
 	list_init(&i->on_port);
+	list_init(&i->act_link);
 	list_init(&i->tx_link);
 	list_init(&i->qp.rx_link);
 	list_init(&i->station_qps);
@@ -245,6 +246,14 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	eth_own_mac(i->mac, port->guid, i->pkey, ifc_qpn_hint(i, NULL));
 }
 
+static void on_acts(void *ctx)
+{
+	struct ifc *i = ctx;
+
+	if (list_empty(&i->act_link))
+		list_add_tail(&i->set->acting, &i->act_link);
+}
+
 int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 {
 	struct ipoib_link_cfg lc = {
@@ -253,6 +262,8 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.sidr_service = i->sidr_service,
 		.timers = i->set->timers,
 		.log = i->log,
+		.acts = on_acts,
+		.ctx = i,
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
@@ -319,6 +330,7 @@ void ifc_destroy(struct ifc *i)
 		ipoib_link_set_admin(i->ipoib, false, i->set->timers->now);
 		drop_actions(i);
 	}
+	list_del(&i->act_link); /* the last actions have added it again */
 	ipoib_link_destroy(i->ipoib);
 	ifc_qp_destroy(i);
 	i->eth = NULL;

@@ -70,6 +70,7 @@ struct ifc_set {
 	struct list all; /* list of struct ifc.link: all interfaces */
 	/* list of struct ifc_qp.rx_link: queue pairs that have received packets */
 	struct list rx_ready;
+	struct list acting; /* list of struct ifc.act_link: interfaces whose link has actions */
 	/* list of struct ifc.tx_link: interfaces whose TAP may have frames, in the order in which they are read */
 	struct list tx_ready;
 	bool ports_dirty; /* a port in .ports has .dirty set */
@@ -230,6 +231,7 @@ struct ifc_watchdog {
 struct ifc {
 	struct list link; /* in ifc_set.all */
 	struct list on_port; /* in ifc_port.ifs */
+	struct list act_link; /* membership in ifc_set.acting */
 	struct list tx_link; /* membership in ifc_set.tx_ready */
 	struct ifc_set *set;
 	struct ifc_port *port;

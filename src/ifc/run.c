@@ -43,18 +43,20 @@ static void receive(struct ifc_set *s, ns_t now)
 
 void ifc_work(struct ifc_set *s, ns_t now)
 {
-	struct ifc *i;
-
 	if (s->ports_dirty)
 		refresh_ports(s, now);
 	receive(s, now);
-	list_for_each (i, &s->all, link)
+	while (!list_empty(&s->acting)) {
+		struct ifc *i = list_first(&s->acting, struct ifc, act_link);
+
+		list_del(&i->act_link);
 		ifc_actions(i, now);
+	}
 }
 
 bool ifc_work_left(const struct ifc_set *s)
 {
-	return !list_empty(&s->rx_ready) || s->ports_dirty;
+	return !list_empty(&s->rx_ready) || !list_empty(&s->acting) || s->ports_dirty;
 }
 
 /* --- frames from TAPs */
@@ -232,6 +234,7 @@ void ifc_set_init(struct ifc_set *s, struct timers *timers, struct pkt_pool *poo
 	list_init(&s->ports);
 	list_init(&s->all);
 	list_init(&s->rx_ready);
+	list_init(&s->acting);
 	list_init(&s->tx_ready);
 	timer_init(&s->retry, on_retry);
 }

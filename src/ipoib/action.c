@@ -29,6 +29,8 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 
 	if (l->act_n == l->act_cap)
 		acts_grow(l);
+	if (!l->act_n && l->cfg.acts)
+		l->cfg.acts(l->cfg.ctx);
 	a = &l->acts[(l->act_head + l->act_n++) % l->act_cap];
 	*a = (struct ipoib_action){ .type = type };
 	return a;

@@ -11,7 +11,8 @@
  *
  * ipoib_tx() and ipoib_rx() return a verdict for every packet of a batch. The link requests control operations by its
  * queue of actions. The owner empties this queue (until -EAGAIN) after every call into the link or into the SA
- * client, and after timers and received MADs were handled. The owner also empties the queue before it passes
+ * client, and after timers and received MADs were handled. If it has many links, it learns by ipoib_link_cfg.acts
+ * which queues are not empty. The owner also empties the queue before it passes
  * newer packets to ipoib_tx(), so that packets that the link releases (IPOIB_ACT_SEND) precede the newer
  * packets. The owner may answer an action (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it
  * empties the queue, or later.
@@ -121,6 +122,9 @@ struct ipoib_link_cfg {
 	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
+	/* Called when the empty queue of actions gets an action. The function may not call the link. NULL: it is not called */
+	void (*acts)(void *ctx);
+	void *ctx;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	/*
 	 * P_Key; the link sets bit 15, because the P_Key in an MGID has bit 15 set (RFC 4391 §4.1)
