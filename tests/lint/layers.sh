@@ -119,15 +119,16 @@ for r in "${rooms[@]}"; do
 done
 
 # Every undefined symbol of a room's archive that the project defines must come from a room that the room may use.
+# libpreload.a is linked with none of the others, and defines functions of the C library.
 lib=${O:-build}
 if [ -f "$lib/libcli.a" ]; then
 	declare -A where
 	for r in "${rooms[@]}"; do
-		[ -f "$lib/lib$r.a" ] || continue
+		[ "$r" != preload ] && [ -f "$lib/lib$r.a" ] || continue
 		for s in $(nm -g --defined-only "$lib/lib$r.a" 2>/dev/null | awk 'NF == 3 { print $3 }'); do where[$s]=$r; done
 	done
 	for r in "${rooms[@]}"; do
-		[ -f "$lib/lib$r.a" ] || continue
+		[ "$r" != preload ] && [ -f "$lib/lib$r.a" ] || continue
 		for s in $(nm -gu "$lib/lib$r.a" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u); do
 			w=${where[$s]-}
 			[ -z "$w" ] && continue
