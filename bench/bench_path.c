@@ -3,14 +3,17 @@
 /*
  * Measures one part of the data path, for one payload size and one CRC mode:
  *
- *	bench_path encode|hop|decode|line1|line17 SIZE CRC PACKETS
+ *	bench_path encode|hop|decode|line1|line17 SIZE|train CRC PACKETS
  *
  *	encode	hca_post_send(): headers, pad, CRCs
  *	hop	one switch: VCRC, LFT, egress queue, link (the difference between line17 and line1, divided by 16)
  *	decode	hca_rx() and hca_poll(): all checks, receive queue
  *	lineN	from post to poll over N switches
  *
- * Prints ns per packet. For instructions per packet, bench/run.sh runs the program under callgrind
+ * "train" stands for trains of 32 packets of TCP, with an MTU of 2044; decoding them is the difference between line1 and the
+ * other two parts.
+ *
+ * Prints ns per packet, or per train. For instructions per packet, bench/run.sh runs the program under callgrind
  * with two numbers of packets, and divides the difference in instructions by the difference in
  * packets.
  */
@@ -22,13 +25,18 @@
 
 #include "fabric/fabric.h"
 #include "crc/crc.h"
+#include "train/train.h"
 
 #define QKEY 0x80000b1bu
+#define TRAIN 0 /* as a size */
+#define TRAIN_PACKETS 32
+#define SEGMENT 2004 /* octets of payload in a packet of TCP with MTU 2044 */
 
 static enum hca_crc crc;
 static struct pkt_pool *pool;
 static struct timers timers;
 static uint8_t data[4096];
+static unsigned int batch; /* packets or trains that are sent together */
 
 static double seconds(void)
 {
@@ -68,7 +76,8 @@ static struct hca *make_hca(uint64_t guid, uint16_t lid)
 				       .node_guid = guid,
 				       .port_guids = &port_guid,
 				       .desc = "bench" },
-			     .crc = crc };
+			     .crc = crc,
+			     .trains = true };
 	struct hca *h;
 	struct smp_port_info *pi;
 
@@ -102,12 +111,38 @@ static struct hca_ah *make_ah(struct hca *h, uint16_t dlid)
 	return ah;
 }
 
+/* Make a train of the TCP super-frame whose payload is in @buf. */
+static struct pkt *make_train(struct pkt_buf *buf)
+{
+	uint8_t h[44] = { 8, 0, 0, 0, 0x45 }, *ip = h + 4;
+	struct pkt *p = pkt_alloc(pool);
+
+	if (!p || pkt_add_slice(p, buf, buf->data, TRAIN_PACKETS * SEGMENT))
+		die("out of packets");
+	be16_put(ip + 2, 40 + TRAIN_PACKETS * SEGMENT);
+	ip[9] = 6;
+	ip[32] = 0x50;
+	memcpy(pkt_push(p, sizeof(h)), h, sizeof(h));
+	*frame_info(p) = (struct frame_info){
+		.gso = FRAME_GSO_TCP4,
+		.gso_size = SEGMENT,
+		.csum_start = 20,
+		.csum_offset = 16,
+		.csum = FRAME_CSUM_PARTIAL,
+	};
+	if (train_make(p, 4, 2044) || pkt_count(p) != TRAIN_PACKETS)
+		die("no train was made");
+	return p;
+}
+
 /*
  * Make a packet whose payload is a slice of one shared buffer, as in the packets that are cut from
  * a super-frame (segmentation).
  */
 static struct pkt *make_payload(struct pkt_buf *buf, unsigned int size)
 {
+	if (size == TRAIN)
+		return make_train(buf);
 	struct pkt *p = pkt_alloc(pool);
 
 	if (!p || pkt_add_slice(p, buf, buf->data, size))
@@ -125,10 +160,10 @@ static double encode(unsigned int size, unsigned long n)
 	double start = seconds();
 
 	memcpy(buf->data, data, sizeof(data));
-	for (unsigned long i = 0; i < n; i += PKT_BATCH) {
-		for (unsigned int k = 0; k < PKT_BATCH; k++)
+	for (unsigned long i = 0; i < n; i += batch) {
+		for (unsigned int k = 0; k < batch; k++)
 			s[k] = (struct hca_send){ make_payload(buf, size), ah, 0x200, QKEY };
-		hca_post_send(qp, s, PKT_BATCH, 1);
+		hca_post_send(qp, s, batch, 1);
 	}
 	return seconds() - start;
 }
@@ -171,7 +206,7 @@ static struct hca_qp *rx_qp;
 static struct fabric *make_line(unsigned int switches)
 {
 	struct topo *t = topo_create();
-	struct fabric_cfg c = { .timers = &timers, .pool = pool, .crc = crc };
+	struct fabric_cfg c = { .timers = &timers, .pool = pool, .crc = crc, .trains = true };
 	struct fabric *f;
 	uint32_t prev, next, a, b;
 	char name[16];
@@ -228,16 +263,17 @@ static double line(unsigned int switches, unsigned int size, unsigned long n)
 	rx_qp = make_qp(b, 0x200);
 	ah = make_ah(a, 2);
 	start = seconds();
-	for (unsigned long i = 0; i < n; i += PKT_BATCH) {
+	for (unsigned long i = 0; i < n; i += batch) {
 		unsigned int got;
 
-		for (unsigned int k = 0; k < PKT_BATCH; k++)
+		for (unsigned int k = 0; k < batch; k++)
 			s[k] = (struct hca_send){ make_payload(buf, size), ah, 0x200, QKEY };
-		hca_post_send(qp, s, PKT_BATCH, 1);
+		hca_post_send(qp, s, batch, 1);
 		while (fabric_run(f, 1))
 			;
-		got = hca_poll(rx_qp, wc, PKT_BATCH);
-		if (got != PKT_BATCH)
+		got = hca_poll(rx_qp, wc,
+			       PKT_BATCH); /* at most this number of packets, also in trains */
+		if (got != batch)
 			die("a packet was dropped");
 		for (unsigned int k = 0; k < got; k++)
 			pkt_free(wc[k].pkt);
@@ -255,7 +291,8 @@ static double run(const char *part, unsigned int size, unsigned long n)
 	if (!strcmp(part, "encode"))
 		return encode(size, n);
 	if (!strcmp(part, "decode"))
-		return decode(size, n);
+		return size == TRAIN ? line(1, size, n) - hop(size, n) - encode(size, n)
+				     : decode(size, n);
 	if (!strcmp(part, "hop"))
 		return hop(size, n);
 	if (!strncmp(part, "line", 4))
@@ -265,18 +302,20 @@ static double run(const char *part, unsigned int size, unsigned long n)
 
 int main(int argc, char **argv)
 {
-	unsigned int size = argc > 2 ? (unsigned int)atoi(argv[2]) : 2044;
+	unsigned int size =
+		argc > 2 ? (unsigned int)atoi(argv[2]) : 2044; /* 0, TRAIN, for a word */
 	unsigned long n = argc > 4 ? strtoul(argv[4], NULL, 0) : 1000000;
 	double t;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: bench_path encode|hop|decode|line1|line17 SIZE "
+		fprintf(stderr, "usage: bench_path encode|hop|decode|line1|line17 SIZE|train "
 				"full|icrc|lazy PACKETS\n");
 		return 2;
 	}
 	crc = !strcmp(argv[3], "full")	 ? HCA_CRC_FULL
 	      : !strcmp(argv[3], "icrc") ? HCA_CRC_ICRC
 					 : HCA_CRC_LAZY;
+	batch = size == TRAIN ? 4 : PKT_BATCH;
 	timers_init(&timers);
 	pool = pkt_pool_create(8192, 64);
 	t = run(argv[1], size, n);

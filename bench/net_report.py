@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statistics of bench/net.sh, bench/linux.sh and bench/verbs.sh.
+"""Statistics of bench/net.sh, bench/flow.sh, bench/linux.sh and bench/verbs.sh.
 
     net_report.py VALUES JSON NAME=VALUE...
 
@@ -19,6 +19,14 @@ import os
 import statistics
 import sys
 
+RATIO_COLUMNS = 6  # at most this number in a table of ratios
+# The rows of bench/flow.sh, as {what: (least number, other numbers)}
+FLOWS = {
+    "neighbours": (10, (1000, 100000, 1000000)),
+    "groups": (1, (10, 100, 1000)),
+    "hops": (1, (2, 4, 8)),
+    "hosts": (2, (20, 200)),
+}
 # For each row, the rows that do the same work (modes of the relay, the kernel's driver, or uipoib with one switch),
 # beginning with the most similar row
 MATCHING = {
@@ -33,6 +41,7 @@ MATCHING = {
     "uipoib": ["kernel"],
     "linux": ["old"],
     **{f"{crc}{switches}": [f"{crc}1"] for crc in ("lazy", "full") for switches in range(2, 10)},
+    **{f"{what}{n}": [f"{what}{least}"] for what, (least, numbers) in FLOWS.items() for n in numbers},
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [
@@ -42,6 +51,8 @@ TABLES = [
     ("UDP, thousand datagrams a second received", ["udp64", "udp64_rate", "udp1400"], "%.0f"),
     ("UDP, per cent of the datagrams lost", ["udp64_lost", "udp64_rate_lost", "udp1400_lost"], "%.1f"),
     ("CPU of the relaying processes, us per datagram received", ["udp64_cpu", "udp64_rate_cpu", "udp1400_cpu"], "%.2f"),
+    ("ns per frame of one flow", ["datagram", "super_frame"], "%.0f"),
+    ("longest periodic work between two batches of frames, us", ["pause"], "%.0f"),
     ("round trip, us (rtt1: on one CPU, rtt2: on two)", ["rtt1_p50", "rtt1_p99", "rtt2_p50", "rtt2_p99"], "%.1f"),
 ]
 
@@ -81,7 +92,7 @@ def figure_of(values, row, mtu, figure):
     for name, f in ("median", statistics.median), ("min", min), ("max", max):
         out[name] = f(good.values()) if good else None
     out["ratio"] = {}
-    if figure.endswith("_lost"):  # the ratio of two losses near zero has no meaning
+    if figure.endswith("_lost") or figure == "pause":  # the ratio of two values near zero has no meaning
         return out
     for other in ["veth"] + MATCHING.get(row, []):
         theirs = values.get((other, mtu, figure))
@@ -123,16 +134,17 @@ def any_veth(rows, columns):
 
 
 def print_tables(rows):
+    width = max(14, *(len(name_of(row)) for row in rows))
     for heading, columns, form in TABLES:
         columns = [c for c in columns if any(c in row["figures"] for row in rows)]
         if not columns:
             continue
         print("\n%s: median%s" % (heading, " (ratio to veth)" if any_veth(rows, columns) else ""))
-        print("%-14s" % "" + "".join("%18s" % c for c in columns))
+        print(" " * width + "".join("%18s" % c for c in columns))
         for row in rows:
             cells = [cell(row["figures"].get(c), form) for c in columns]
             if any(c != "-" for c in cells):
-                print("%-14s" % name_of(row) + "".join("%18s" % c for c in cells))
+                print("%-*s" % (width, name_of(row)) + "".join("%18s" % c for c in cells))
 
 
 def ratio_cell(ratio):
@@ -142,17 +154,24 @@ def ratio_cell(ratio):
     return "%.2f [%s, %s]" % (ratio["median"], *bounds)
 
 
+def print_ratio_table(columns, figures):
+    names = [row["row"] + " / " + other for row, other in columns]
+    widths = [max(21, len(n) + 2) for n in names]
+    print("%-16s" % "" + "".join("%*s" % column for column in zip(widths, names)))
+    for f in figures:
+        cells = [ratio_cell(row["figures"].get(f, {"ratio": {}})["ratio"].get(other)) for row, other in columns]
+        if any(c != "-" for c in cells):
+            print("%-16s" % f + "".join("%*s" % column for column in zip(widths, cells)))
+
+
 def print_ratios(rows, figures):
     there = {(row["row"], row["mtu"]) for row in rows}
     columns = [(row, other) for row in rows for other in MATCHING.get(row["row"], []) if (other, row["mtu"]) in there]
     for mtu in sorted({row["mtu"] for row, _ in columns}):
         of = [c for c in columns if c[0]["mtu"] == mtu]
         print("\nratios to the row that does the same, MTU %d: median of the rounds [bounds of 90 %%]" % mtu)
-        print("%-16s" % "" + "".join("%21s" % (row["row"] + " / " + other) for row, other in of))
-        for f in figures:
-            cells = [ratio_cell(row["figures"].get(f, {"ratio": {}})["ratio"].get(other)) for row, other in of]
-            if any(c != "-" for c in cells):
-                print("%-16s" % f + "".join("%21s" % c for c in cells))
+        for first in range(0, len(of), RATIO_COLUMNS):
+            print_ratio_table(of[first:first + RATIO_COLUMNS], figures)
 
 
 def cpu_model():

@@ -3,20 +3,21 @@
 #
 # make bench: measures the figures of the project again.
 #
-#	path	ns and instructions per packet: for encoding, for a hop through a switch, and for decoding
+#	path	ns and instructions per packet and per train: for encoding, for a hop through a switch, and for decoding
 #	sweep	sweep time and memory of the embedded SM, and PathRecords a second
 #	scale	a fabric of 1,000 switches and 10,000 HCAs: the embedded SM; for comparison OpenSM, on uipoib's fabric and on ibsim
+#	flow	what one flow costs among up to 1,000,000 neighbours, 1,000 groups, 8 hops and 200 hosts
 #	net	TCP, UDP, round trips and CPU time; for comparison a veth pair and bare relays, measured in turn with uipoib
 #	profiles	TCP and 64-byte UDP of each link profile; for comparison rfc4391, measured in turn with the others
 #	verbs	TCP of a VM: uipoib on a port of libibverbs; for comparison the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
-#
 #	linux	TCP between the stock kernel of a VM and a host, and between two VMs; needs QEMU and `make kmod`
 #
-#	run.sh [path] [sweep] [scale] [net] [profiles] [verbs] [linux]	default: all but verbs and linux, in less than 15 minutes
+#	run.sh [PART...]	default: all but verbs, in less than 15 minutes; linux only if its needs are there
 set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
-parts=${*:-path sweep scale net profiles}
+virtual() { ! command -v qemu-system-x86_64 >/dev/null || [ -z "$(ls "$O"/kmod/*/uib.ko 2>/dev/null)" ] || echo linux; }
+parts=${*:-path sweep scale flow net profiles $(virtual)}
 
 head() { printf '\n== %s\n' "$*"; }
 
@@ -29,27 +30,32 @@ collected() { # PART SIZE CRC PACKETS: print the number of instructions of a run
 		sed -n 's/.*Collected : //p'
 }
 
-per_packet() { # PART SIZE CRC: print the number of instructions per packet
-	echo $((($(collected "$@" 12800) - $(collected "$@" 6400)) / 6400))
+per_packet() { # PART SIZE CRC: print the number of instructions per packet, or per train
+	local n=6400
+	[ "$2" != train ] || n=640
+	echo $((($(collected "$@" $((2 * n))) - $(collected "$@" $n)) / n))
 }
 
-instructions() { # PART SIZE CRC: the same; the part "hop" is computed from two lines of switches
+instructions() { # PART SIZE CRC: the same; some parts are computed from the costs of lines of switches, as in bench_path.c
 	if [ "$1" = hop ]; then
 		echo $((($(per_packet line17 "$2" "$3") - $(per_packet line1 "$2" "$3")) / 16))
+	elif [ "$1 $2" = "decode train" ]; then
+		echo $(($(per_packet line1 "$2" "$3") - $(instructions hop "$2" "$3") - $(per_packet encode "$2" "$3")))
 	else
 		per_packet "$@"
 	fi
 }
 
 bench_path() {
-	head "data path, per packet (median of 5; instructions by callgrind)"
+	head "data path, per packet or train of 32 packets (median of 5; instructions by callgrind)"
 	printf '%-8s %6s %5s %10s %14s\n' part octets crc ns instructions
 	for part in encode hop decode; do
-		for size in 64 2044; do
+		for size in 64 2044 train; do
 			for crc in full lazy; do
-				local ns
-				ns=$(for _ in 1 2 3 4 5; do "$O/bench/bench_path" $part $size $crc 1000000; done | sort -n | sed -n 3p)
-				printf '%-8s %6d %5s %10s %14s\n' $part $size $crc "$ns" \
+				local ns n=1000000
+				[ "$size" != train ] || n=50000
+				ns=$(for _ in 1 2 3 4 5; do "$O/bench/bench_path" $part $size $crc $n; done | sort -n | sed -n 3p)
+				printf '%-8s %6s %5s %10s %14s\n' $part $size $crc "$ns" \
 					"$(instructions $part $size $crc)"
 			done
 		done
@@ -75,12 +81,13 @@ for p in $parts; do
 	path) bench_path ;;
 	sweep) bench_sweep ;;
 	scale) bench_scale ;;
+	flow) bash bench/flow.sh ;;
 	net) bash bench/net.sh ;;
 	profiles) bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
 	linux) bash bench/linux.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [scale] [net] [profiles] [verbs] [linux]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [flow] [net] [profiles] [verbs] [linux]" >&2
 		exit 2
 		;;
 	esac

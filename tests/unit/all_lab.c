@@ -217,6 +217,7 @@ void lab_host_open(struct lab_host *h)
 		.scope = h->scope,
 		.router = h->router,
 		.stations = h->stations,
+		.max_neighs = h->neighbours,
 		.rq_depth = l->rq_depth,
 		.sidr_server = h->sidr_server,
 		.gro_tcp = !h->no_tso,

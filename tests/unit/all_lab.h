@@ -50,6 +50,7 @@ struct lab_host {
 	uint16_t pkey;
 	bool router;
 	unsigned int stations; /* largest number of stations behind the TAP */
+	unsigned int neighbours; /* largest number of neighbours; 0: the default */
 	bool no_tso, no_uso; /* the TAP accepts no super-frames of TCP, or none of UDP */
 	/* scope of the MGID of the link's broadcast group; 0: the scope that the profile defines */
 	uint8_t scope;
@@ -107,7 +108,7 @@ struct lab_cfg {
 	unsigned int sidr_servers; /* hosts 0 to .sidr_servers - 1 have a SIDR server */
 	/*
 	 * Called with each host before the host is opened. The function may change the host's
-	 * .pkey, .profile, .shape, .scope, .router, .no_tso and .no_uso. NULL: nothing is changed
+	 * .pkey, .profile, .shape, .scope, .router, .neighbours, .no_tso and .no_uso. NULL: nothing is changed
 	 */
 	void (*setup)(struct lab_host *h, void *ctx);
 	void *setup_ctx;
