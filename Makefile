@@ -265,12 +265,12 @@ bench:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all bench-bins
 	@bash bench/run.sh
 
-# A picture of the ratios in reports of the benchmark:  make bench-plot REPORTS="before.json build/bench/net.json"
-REPORTS ?= $(O)/bench/net.json
+# Pictures of the reports of the last benchmarks. bench/plot.py also compares several reports.
+PLOTS ?= doc/bench
 bench-plot:
-	@mkdir -p $(O)/bench
-	@python3 bench/plot.py -o $(O)/bench/plot.svg $(REPORTS)
-	@echo $(O)/bench/plot.svg
+	@mkdir -p $(PLOTS)
+	@for r in net linux; do ! [ -f $(O)/bench/$$r.json ] || python3 bench/plot.py -o $(PLOTS)/$$r.svg $(O)/bench/$$r.json || exit; done
+	@! [ -f $(O)/bench/flow.json ] || python3 bench/plot_flow.py -o $(PLOTS)/flow.svg $(O)/bench/flow.json
 
 # uib.ko and ibtap.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
 kmod:

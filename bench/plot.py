@@ -23,6 +23,8 @@ NAMES = {
     "tcp": "TCP", "tcp_r": "TCP, the other way", "tcp4": "four flows of TCP", "tcp4_r": "four flows of TCP, the other way",
     "tcp6": "TCP over IPv6", "vm_tcp": "TCP of a virtual machine", "vm_tcp_r": "TCP of a virtual machine, the other way",
     "udp64": "UDP, datagrams of 64 octets", "udp64_rate": "UDP, datagrams of 64 octets at a fixed rate", "udp1400": "UDP, datagrams of 1400 octets",
+    "vm_vm": "TCP from one virtual machine to another",
+    "datagram": "one flow of datagrams of 64 octets, ns", "super_frame": "one flow of super-frames of TCP, ns",
     "rtt1_p50": "round trip on one CPU, median", "rtt1_p99": "round trip on one CPU, 99th percentile",
     "rtt2_p50": "round trip on two CPUs, median", "rtt2_p99": "round trip on two CPUs, 99th percentile",
 }
@@ -87,6 +89,11 @@ class Picture:
         self.parts.append('<rect class="bar %s" %s x="%d" y="%g" width="%.3f" height="%d"><title>%s</title></rect>' % (
             css, words, LEFT, self.y, width, BAR, escape(title)))
 
+    def svg(self, width, height, title, style):
+        head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %g" width="%d" height="%g" role="img" aria-label="%s">' % (
+            width, height, width, height, escape(title, {'"': "&quot;"}))
+        return "\n".join([head, "<style>%s</style>" % style, *self.parts, "</svg>"]) + "\n"
+
     def spread(self, lower, upper, y):
         path = "M%.3f %gV%gM%.3f %gH%.3fM%.3f %gV%g" % (lower, y - 4, y + 4, lower, y, upper, upper, y - 4, y + 4)
         self.parts.append('<path class="spread" d="%s"/>' % path)
@@ -126,12 +133,16 @@ def draw_chart(p, figure, groups, names):
     p.y += 28
 
 
+def machine_of(report):
+    machine = report["machine"]
+    return "%s, %s cores, Linux %s, load %s to %s" % (
+        machine["cpu"], machine["cores"], machine["kernel"], report.get("load_at_start", "?"), report.get("load_at_end", "?"))
+
+
 def draw_legend(p, names, reports):
     for n, (name, report) in enumerate(zip(names, reports)):
         p.parts.append('<rect class="r%d" x="12" y="%g" width="12" height="12"/>' % (n % COLOURS, p.y))
-        machine = report["machine"]
-        p.text(30, p.y + 11, "%s: %s, %s cores, Linux %s, load %s to %s" % (
-            name, machine["cpu"], machine["cores"], machine["kernel"], report.get("load_at_start", "?"), report.get("load_at_end", "?")))
+        p.text(30, p.y + 11, "%s: %s" % (name, machine_of(report)))
         p.y += 20
 
 
@@ -143,9 +154,16 @@ def picture_of(reports, names, charts, title):
     p.y += GAP
     for figure, groups in charts.items():
         draw_chart(p, figure, groups, names)
-    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %g" width="%d" height="%g" role="img" aria-label="%s">' % (
-        WIDTH, p.y, WIDTH, p.y, escape(title, {'"': "&quot;"}))
-    return "\n".join([head, "<style>%s</style>" % STYLE, *p.parts, "</svg>"]) + "\n"
+    return p.svg(WIDTH, p.y, title, STYLE)
+
+
+def write(path, svg):
+    """Writes the picture to the file, or to standard output if @path is None"""
+    if not path:
+        sys.stdout.write(svg)
+        return
+    with open(path, "w") as f:
+        f.write(svg)
 
 
 def read_report(path):
@@ -171,12 +189,7 @@ def main():
     charts = charts_of(reports, o.to, o.figure)
     if not charts:
         sys.exit("plot: no ratio to draw: a ratio needs two rows of one run")
-    svg = picture_of(reports, names, charts, o.title)
-    if o.output:
-        with open(o.output, "w") as f:
-            f.write(svg)
-    else:
-        sys.stdout.write(svg)
+    write(o.output, picture_of(reports, names, charts, o.title))
 
 
 if __name__ == "__main__":

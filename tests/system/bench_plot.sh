@@ -3,8 +3,9 @@
 #
 # bench/plot.py draws two recorded reports of the benchmark. One report has bounds for its medians; these bounds hold with a probability
 # of 90 % (bench/net_report.py). The other report has too few rounds for bounds. The lengths in the picture must agree with the numbers in the reports.
+# bench/plot_flow.py draws a report of bench/flow.sh, in which the heights of the points must agree with the numbers.
 . "$(dirname "$0")/lib.sh"
-need python3
+need python3 jq
 reports=(tests/system/plot/before.json tests/system/plot/after.json)
 plot() { python3 bench/plot.py "$@"; }
 judge() { python3 -B tests/system/plot/judge.py "$work/plot.svg" "$@"; }
@@ -26,8 +27,27 @@ for round in 0 1 2; do
 	done
 done >"$work/values"
 check "a report as the benchmark makes it" python3 bench/net_report.py "$work/values" "$work/half.json" load_at_start=0 load_at_end=0
-check "make bench-plot" make -s bench-plot O="$work" REPORTS="$work/half.json"
-mv "$work/bench/plot.svg" "$work/plot.svg"
-check "draws it" judge "$work/half.json"
-check "and its ratio is 0.5" grep -q '>0.50</text>' "$work/plot.svg"
+mkdir "$work/bench" "$work/plots"
+mv "$work/half.json" "$work/bench/net.json"
+
+# --- a flow among more and more others
+for round in 0 1 2; do
+	for row in "hops1 200 700" "hops2 220 800" "hops8 400 1150" "hosts2 300 900" "hosts200 303 907"; do
+		for figure in datagram super_frame; do
+			value=${row#* }
+			[ $figure = super_frame ] || value=${value% *}
+			echo "{\"row\": \"${row%% *}\", \"mtu\": 2044, \"round\": $round, \"figure\": \"$figure\", \"value\": $((${value#* } + round))}"
+		done
+	done
+done >"$work/flow"
+check "a report of bench/flow.sh" python3 bench/net_report.py "$work/flow" "$work/bench/flow.json" load_at_start=0 load_at_end=0
+flow_ratio() { jq ".rows[] | select(.row == \"$1\").figures.datagram.ratio.$2.median * 100 | round" "$work/bench/flow.json"; }
+check "each number is compared with the least" equal "200 101" "$(flow_ratio hops8 hops1) $(flow_ratio hosts200 hosts2)"
+check "make bench-plot" make -s bench-plot O="$work" PLOTS="$work/plots"
+mv "$work/plots/net.svg" "$work/plot.svg"
+check "draws the ratios" judge "$work/bench/net.json"
+check "whose ratio is 0.5" grep -q '>0.50</text>' "$work/plot.svg"
+check "and the flow" python3 -B tests/system/plot/judge_flow.py "$work/plots/flow.svg" "$work/bench/flow.json"
+check "nothing else" equal "flow.svg" "$(ls "$work/plots")"
+check "a report without a flow" refuse 1 "not a report of bench/flow.sh" python3 bench/plot_flow.py "$work/bench/net.json"
 finish
