@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Runs guest/kmod.sh, guest/verbs_programs.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and kmemleak
-# (kernel.config). The first run, and the first run after a change of kernel.config, build the kernel from Debian's
+# Runs guest/kmod.sh, guest/offloads.sh, guest/verbs_programs.sh, guest/verbs.sh and guest/ibtap.sh on a kernel with KASAN, lockdep and
+# kmemleak (kernel.config). The first run, and the first run after a change of kernel.config, build the kernel from Debian's
 # sources, which takes 6 minutes. `make check-night` runs this script.
 #
 #	run.sh [FOLDER]		FOLDER has the kernel (default: build/kernel-debug)
 #
 # Variables of the environment:
 #
-#	PARTS			the scripts to run: "kmod programs verbs ibtap" (the default), or some of these words
+#	PARTS			the scripts to run: "kmod offloads programs verbs ibtap" (the default), or some of these words
 #	FUZZ_SECONDS (60)	time for which kmod and ibtap are fuzzed
 #	RANDOM_SECONDS (600)	time for which verbs executes random commands
 #	KILLS (200)		number of programs that verbs kills
@@ -63,7 +63,7 @@ trap 'kill $lab; rm -rf "$work"' EXIT
 mkdir "$work/vm"
 make -s build/unit/test_netdev_ibtap build/unit/test_verbs_suite
 cp "$modules"/{uib,uib_test,ibtap}.ko build/unit/{test_netdev_ibtap,test_verbs_suite} "$work/vm/"
-parts=${PARTS:-kmod programs verbs ibtap}
+parts=${PARTS:-kmod offloads programs verbs ibtap}
 part() { [[ " $parts " == *" $1 "* ]]; }
 # The commands that make the device for the parts kmod and verbs, and give ib0 an address in the IP
 # subnet of h1
@@ -76,6 +76,11 @@ until ping -c 1 -W 1 10.4.0.1 >/dev/null; do sleep 0.2; done"
 	! part kmod || cat <<GUEST
 $insert
 bash $PWD/tests/interop/linux/guest/kmod.sh /run/work/uib.ko ${FUZZ_SECONDS:-60} || status=1
+rmmod uib
+GUEST
+	! part offloads || cat <<GUEST
+insmod /run/work/uib.ko
+UIPOIB=$UIPOIB bash $PWD/tests/interop/linux/guest/offloads.sh || status=1
 rmmod uib
 GUEST
 	! part programs || cat <<GUEST
