@@ -142,9 +142,27 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
 	"systemd.show_status=auto systemd.mask=tmp.mount systemd.mask=systemd-remount-fs.service " \
 	"systemd.mask=timers.target"
 
+/*
+ * Returns the words for the clock from which the guest takes its time.
+ *
+ * The TSC of an emulated processor is this machine's TSC. If the guest measured its rate during the boot on a busy
+ * machine, the guest's time would run several times too fast, and its link would lose the peer again and again. So the
+ * guest is told the rate. If the rate is unknown, the guest takes its time from the HPET, whose time is QEMU's own, and
+ * each reading of which leaves the emulation.
+ */
+static const char *clock_words(char *buf, size_t size, const struct qemu_cfg *c)
+{
+	if (c->kvm)
+		return "tsc=reliable";
+	if (!c->tsc_khz)
+		return "tsc=unstable";
+	snprintf(buf, size, "tsc_early_khz=%u tsc=reliable", c->tsc_khz);
+	return buf;
+}
+
 static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 {
-	char systemd[512] = "";
+	char systemd[512] = "", clock[64];
 
 	if (c->systemd)
 		snprintf(systemd, sizeof(systemd), SYSTEMD_WORDS, c->systemd);
@@ -164,10 +182,7 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	 * this (a soft lockup) and panics, so that vm_run() boots the VM again. When the guest's
 	 * init runs, it clears this setting.
 	 *
-	 * tsc=unstable: An emulated guest takes its time from the HPET, whose time is QEMU's own.
-	 * The emulated TSC is this machine's TSC, and the guest would measure the rate of the TSC
-	 * during the boot. With the TSC, the guest's time ran several times too fast on a busy
-	 * machine, so that its link lost the peer again and again.
+	 * tsc_early_khz, tsc: See clock_words().
 	 *
 	 * no_timer_check: The kernel's check of its timer panics if a busy machine does not run
 	 * QEMU in time.
@@ -181,8 +196,8 @@ static void add_kernel(struct qemu_args *a, const struct qemu_cfg *c)
 	add(a,
 	    "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 net.ifnames=0 "
 	    "random.trust_cpu=on "
-	    "%stsc=%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s%s",
-	    c->kvm ? "" : "norandmaps ", c->kvm ? "reliable" : "unstable",
+	    "%s%s no_timer_check cryptomgr.notests=1 mitigations=off rdinit=/init %s%s",
+	    c->kvm ? "" : "norandmaps ", clock_words(clock, sizeof(clock), c),
 	    c->verbose ? "ignore_loglevel" : "quiet", systemd);
 }
 

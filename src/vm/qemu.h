@@ -15,6 +15,7 @@ struct qemu_cfg {
 	const char *kernel; /* path of the kernel's image */
 	int kernel_fd; /* inherited descriptor of an unpacked kernel that is booted instead of .kernel; -1: none */
 	bool kvm;
+	unsigned int tsc_khz; /* without KVM: rate of this machine's TSC; 0: unknown */
 	unsigned int cpus, mem_mb;
 	bool verbose; /* the kernel prints all of its log */
 	const char *systemd; /* as guest_cfg.systemd */

@@ -19,6 +19,7 @@
 #include "vm/process.h"
 #include "vm/relay.h"
 #include "vm/term.h"
+#include "vm/tsc.h"
 #include "vm/unpack.h"
 
 #define EXIT_VM_FAILED 1
@@ -39,6 +40,7 @@ struct vm {
 	bool shown; /* the terminal shows the progress of the boot */
 	int status; /* exit status, valid when .over is set */
 	ns_t started;
+	struct vm_tsc tsc; /* as it was before the initramfs was made, which takes some time */
 	unsigned int asked; /* number of signals received that ask to end */
 	char state[256]; /* the step for which the guest waits, as text */
 	struct frame_rx rx;
@@ -213,12 +215,21 @@ static void chan_readable(struct vm *v)
 
 /* --- QEMU */
 
+/* Returns the rate of this machine's TSC, or 0 if it is not the machine's clock. */
+static unsigned int tsc_khz(const struct vm *v)
+{
+	struct vm_tsc now = vm_tsc_read();
+
+	return vm_tsc_is_clock(NULL) ? vm_tsc_khz(&v->tsc, &now) : 0;
+}
+
 static int start(struct vm *v, int initrd, int kernel, bool kvm)
 {
 	struct qemu_cfg qc = {
 		.kernel = v->cfg->guest.kernel->image,
 		.kernel_fd = kernel,
 		.kvm = kvm,
+		.tsc_khz = tsc_khz(v),
 		.cpus = v->cfg->cpus,
 		.mem_mb = v->cfg->mem_mb,
 		.verbose = v->cfg->verbose,
@@ -446,6 +457,7 @@ int vm_run(const struct vm_cfg *c, char err[VM_ERR_MAX])
 		snprintf(err, VM_ERR_MAX, "out of memory");
 		return EXIT_VM_FAILED;
 	}
+	v->tsc = vm_tsc_read();
 	initrd = make_initrd(&c->guest, err);
 	if (initrd < 0) {
 		free(v);

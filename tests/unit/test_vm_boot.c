@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "vm/kernel.h"
 #include "vm/modules.h"
 #include "vm/qemu.h"
+#include "vm/tsc.h"
 #include "vm/unpack.h"
 
 /* --- modules.dep, in the format of modules.dep(5) */
@@ -287,6 +289,52 @@ static bool has(const struct qemu_args *a, const char *option, const char *value
 	return false;
 }
 
+static bool kernel_has(const struct qemu_args *a, const char *words)
+{
+	for (unsigned int i = 0; i + 1 < a->n; i++)
+		if (!strcmp(a->v[i], "-append"))
+			return strstr(a->v[i + 1], words);
+	return false;
+}
+
+static void test_rate_of_the_tsc(void **state)
+{
+	const struct vm_tsc from = { .ns = NS_SEC(5), .ticks = 1ull << 63 };
+	struct vm_tsc to = { .ns = NS_SEC(5) + NS_MSEC(20), .ticks = from.ticks + 46000010 };
+
+	(void)state;
+	assert_int_equal(vm_tsc_khz(&from, &to), 2300001); /* 2300000.5 kHz */
+	to.ticks = from.ticks + 1999980; /* 99999 kHz */
+	assert_int_equal(vm_tsc_khz(&from, &to), 0);
+	to.ticks = from.ticks - 46000000; /* a TSC that was set back */
+	assert_int_equal(vm_tsc_khz(&from, &to), 0);
+	to = (struct vm_tsc){ .ns = from.ns + NS_MSEC(1) - 1, .ticks = from.ticks + 2300000 };
+	assert_int_equal(vm_tsc_khz(&from, &to), 0);
+}
+
+static bool clock_is_tsc(const char *name)
+{
+	char path[] = "/tmp/clocksource.XXXXXX";
+	int fd = mkstemp(path);
+	bool is;
+
+	assert_int_equal(write(fd, name, strlen(name)), strlen(name));
+	is = vm_tsc_is_clock(path);
+	close(fd);
+	unlink(path);
+	return is;
+}
+
+static void test_tsc_counts_only_if_it_is_the_clock_of_the_machine(void **state)
+{
+	(void)state;
+	assert_true(clock_is_tsc("tsc\n"));
+	assert_false(clock_is_tsc("tsc-early\n"));
+	assert_false(clock_is_tsc("hpet\n"));
+	assert_false(clock_is_tsc(""));
+	assert_false(vm_tsc_is_clock("/nonexistent"));
+}
+
 static void test_command_line(void **state)
 {
 	static const char *const share[] = { "/tmp/a,b", "/srv", NULL };
@@ -309,6 +357,7 @@ static void test_command_line(void **state)
 	assert_true(has(&a, "-initrd", "/proc/self/fd/11"));
 	assert_true(has(&a, "-cpu", "max,erms=off,fsrm=off,la57=off"));
 	assert_true(has(&a, "-smp", "3"));
+	assert_true(kernel_has(&a, " tsc=unstable "));
 	assert_true(has(&a, "-m", "700"));
 	assert_true(has(&a, "-chardev", "socket,id=log,fd=12"));
 	assert_true(has(&a, "-chardev", "socket,id=channel,fd=13"));
@@ -325,6 +374,13 @@ static void test_command_line(void **state)
 	assert_int_equal(qemu_args_make(&a, &c), 0);
 	assert_true(has(&a, "-kernel", "/proc/self/fd/10"));
 	assert_true(has(&a, "-cpu", "host"));
+	assert_true(kernel_has(&a, " tsc=reliable "));
+	assert_false(kernel_has(&a, "tsc_early_khz"));
+	qemu_args_free(&a);
+	c.kvm = false;
+	c.tsc_khz = 2299999;
+	assert_int_equal(qemu_args_make(&a, &c), 0);
+	assert_true(kernel_has(&a, " tsc_early_khz=2299999 tsc=reliable "));
 	qemu_args_free(&a);
 }
 
@@ -375,6 +431,8 @@ int main(void)
 		cmocka_unit_test(test_release_of_an_image),
 		cmocka_unit_test(test_packed_kernel_of_an_image),
 		cmocka_unit_test(test_pvh_entry),
+		cmocka_unit_test(test_rate_of_the_tsc),
+		cmocka_unit_test(test_tsc_counts_only_if_it_is_the_clock_of_the_machine),
 		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_command_line_with_a_root_of_its_own),
 		cmocka_unit_test(test_command_line_has_room_for_all_shares),
