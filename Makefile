@@ -265,12 +265,10 @@ bench:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all bench-bins
 	@bash bench/run.sh
 
-# Pictures of the reports of the last benchmarks. bench/plot.py also compares several reports.
-PLOTS ?= doc/bench
+# Pictures of the last reports of the benchmark:  make bench-plot PLOTS=doc/bench. bench/plot.py also compares several reports.
+PLOTS ?= $(O)/bench
 bench-plot:
-	@mkdir -p $(PLOTS)
-	@for r in net linux; do ! [ -f $(O)/bench/$$r.json ] || python3 bench/plot.py -o $(PLOTS)/$$r.svg $(O)/bench/$$r.json || exit; done
-	@! [ -f $(O)/bench/flow.json ] || python3 bench/plot_flow.py -o $(PLOTS)/flow.svg $(O)/bench/flow.json
+	@bash bench/plots.sh $(O)/bench $(PLOTS)
 
 # uib.ko and ibtap.ko for every kernel whose headers are installed, or for KVER=RELEASE. Kbuild has its own O= and CC=.
 kmod:

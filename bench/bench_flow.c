@@ -5,19 +5,22 @@
  *
  *	bench_flow ROUNDS neighbours|groups|hops|hosts NUMBER...
  *
- *	neighbours	both interfaces know NUMBER neighbours (1 to 1,000,000)
- *	groups		the sender has sent to NUMBER groups, and the receiver is a member of all of them; the flow is to one of them
+ *	neighbours	both interfaces know NUMBER neighbours (1 to 1,000,000), which have sent them a datagram each
+ *	groups		the sender has sent to NUMBER groups (1 to 1,000), and the receiver is a member of all of them; the flow is to one
+ *			of them
  *	hops		there are NUMBER switches between the hosts (1 to 64); otherwise there are three
  *	hosts		the fabric has NUMBER hosts (2 to 240), each with an interface; otherwise it has two
  *
  * Each NUMBER is a lab (tests/unit/all_lab.h), which runs the interfaces and the fabric as the daemon does, with crc = lazy, and has
  * a queue in place of each TAP. So the work of the kernel is not in the figures. The flow consists of datagrams of 64 octets, and, to
  * a single host, also of super-frames of TCP. All labs are measured in turn in each round. The virtual time of a lab passes as
- * fast as the machine's time while the flow runs, so that periodic work, such as sweeps of tables, has its share in the figures.
+ * fast as the machine's time while the flow runs, so that sweeps of tables, which are spread evenly over IPOIB_SWEEP, have their
+ * share in the figures.
  *
  * Prints the values of each round as bench/net_report.py reads them. The rows are called neighbours10, neighbours1000, and so on.
- * The figures are ns per datagram (datagram) and per super-frame (super_frame), and us of the longest periodic work between two
- * batches, for which a packet may have to wait (pause).
+ * The figures are ns per datagram (datagram) and per super-frame (super_frame). After the last round, when all other neighbours
+ * have been idle for so long that they are removed, the figure pause is the longest CPU time in us that the work of 1 ms of
+ * virtual time takes, without packets of the flow, in one IPOIB_SWEEP. It includes the sweeps of the SM.
  */
 
 #include <errno.h>
@@ -31,6 +34,7 @@
 
 #define PLACES_MAX 16
 #define BATCH 64 /* datagrams, as many as a turn of a TAP in the daemon */
+#define FRAMES 16 /* super-frames, eight turns */
 #define WARM NS_MSEC(5)
 #define LENGTH NS_MSEC(30) /* of a measurement */
 #define SEGMENT 2004 /* octets of TCP payload in a packet of MTU 2044 */
@@ -43,7 +47,6 @@ struct place {
 	unsigned int number;
 	struct lab l;
 	uint64_t got;
-	ns_t longest; /* CPU time of the longest periodic work between two batches */
 };
 
 static struct place place[PLACES_MAX];
@@ -126,32 +129,19 @@ static ns_t send_batch(struct place *pl, enum kind kind, unsigned int n)
 	return clock_of(CLOCK_MONOTONIC) - start;
 }
 
-/*
- * Lets the virtual time of @d pass. Returns the CPU time of the periodic work in this time, so that a pause of the whole
- * process does not count.
- */
-static ns_t pass(struct lab *l, ns_t d)
-{
-	ns_t start = clock_of(CLOCK_THREAD_CPUTIME_ID);
-
-	lab_run(l, d);
-	return clock_of(CLOCK_THREAD_CPUTIME_ID) - start;
-}
-
 /* Returns the ns per frame of a flow of frames of this kind, which lasts for @length. */
 static double flow(struct place *pl, enum kind kind, ns_t length)
 {
-	unsigned int n = kind == FRAME ? 2 : BATCH;
+	unsigned int n = kind == FRAME ? FRAMES : BATCH;
 	uint64_t sent = 0, before = pl->got;
 	ns_t total = 0;
 
 	while (total < length) {
-		ns_t took = send_batch(pl, kind, n), periodic = pass(&pl->l, took);
+		ns_t took = send_batch(pl, kind, n), start = clock_of(CLOCK_MONOTONIC);
 
-		total += took + periodic;
+		lab_run(&pl->l, took);
+		total += took + (clock_of(CLOCK_MONOTONIC) - start);
 		sent += n;
-		if (periodic > pl->longest)
-			pl->longest = periodic;
 	}
 	if (pl->got - before != sent)
 		die("a frame of the flow was lost");
@@ -172,10 +162,8 @@ static struct topo *line(unsigned int switches, unsigned int hosts)
 {
 	struct topo *t = topo_create();
 	uint32_t sw[64], ca;
-	char name[16];
+	char name[24];
 
-	if (!switches || switches > 64 || hosts > 240)
-		die("at most 64 hops and 240 hosts");
 	for (unsigned int i = 0; i < switches; i++) {
 		snprintf(name, sizeof(name), "Switch%u", i + 1);
 		topo_add_node(t, IB_NODE_SWITCH, 250, name, NULL, &sw[i]);
@@ -215,12 +203,16 @@ static void add_neighbours(struct lab *l, struct lab_host *h, unsigned int n)
 	memset(b + 4 + 16, 0xff, 4);
 	for (unsigned int i = 0; i < n; i++) {
 		uint8_t grh[40] = { 0x60 };
-		struct ipoib_rx rx = { .grh = grh, .src_qp = 0x100, .slid = 100 };
+		struct ipoib_rx rx = { .grh = grh,
+				       .src_qp = 0x100 + i,
+				       .slid = (uint16_t)(100 + i % 40000) };
 		ib_gid gid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x0002c90300000000ull + i);
 
 		memcpy(grh + 8, gid.raw, sizeof(gid.raw));
 		grh[24] = 0xff;
 		rx.pkt = pkt_from_data(l->pool, b, sizeof(b));
+		if (!rx.pkt)
+			die("no packet buffer");
 		eth_rx(h->ifc.eth, NULL, &rx, 1, l->now);
 	}
 }
@@ -235,6 +227,8 @@ static void set_neighbours(struct place *pl)
 		if (info.neighs < pl->number)
 			die("the table of neighbours is too small");
 	}
+	lab_run(&pl->l,
+		2 * IPOIB_SWEEP); /* From now on, the steps of sweeps of the full table follow each other. */
 }
 
 static void set_groups(struct place *pl)
@@ -289,28 +283,56 @@ static void print(const char *what, unsigned int number, unsigned int round, con
 
 static void measure(struct place *pl, const char *what, unsigned int round)
 {
-	pl->longest = 0;
 	for (unsigned int k = 0; k < (to_group ? 1 : KINDS); k++) {
 		flow(pl, k, WARM);
 		print(what, pl->number, round, figures[k], flow(pl, k, LENGTH));
 	}
-	print(what, pl->number, round, "pause", (double)pl->longest / 1e3);
 }
 
-static bool known(const char *what)
+/* The CPU time is measured, so that a pause of the whole process does not count. */
+static void measure_pause(struct place *pl, const char *what)
 {
-	return !strcmp(what, "neighbours") || !strcmp(what, "groups") || !strcmp(what, "hops") ||
-	       !strcmp(what, "hosts");
+	ns_t longest = 0;
+
+	lab_run(&pl->l, IPOIB_NEIGH_IDLE);
+	for (ns_t t = 0; t < IPOIB_SWEEP; t += NS_MSEC(1)) {
+		ns_t start = clock_of(CLOCK_THREAD_CPUTIME_ID), took;
+
+		lab_run(&pl->l, NS_MSEC(1));
+		took = clock_of(CLOCK_THREAD_CPUTIME_ID) - start;
+		longest = took > longest ? took : longest;
+	}
+	print(what, pl->number, 0, "pause", (double)longest / 1e3);
 }
 
-static unsigned int number_of(const char *text)
+/* What NUMBER counts, and its limits */
+static const struct what {
+	const char *name;
+	unsigned int min, max;
+} whats[] = {
+	{ "neighbours", 1, 1000000 },
+	{ "groups", 1, 1000 },
+	{ "hops", 1, 64 },
+	{ "hosts", 2, 240 },
+};
+
+static const struct what *what_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(whats); i++)
+		if (!strcmp(whats[i].name, name))
+			return &whats[i];
+	return NULL;
+}
+
+static unsigned int number_of(const char *text, const char *name, unsigned int min,
+			      unsigned int max)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (!n || *end || n > IPOIB_NEIGH_LIMIT) {
-		fprintf(stderr, "bench_flow: '%s' is not a number from 1 to %u\n", text,
-			IPOIB_NEIGH_LIMIT);
+	if (*end || n < min || n > max) {
+		fprintf(stderr, "bench_flow: %s '%s': expected a number from %u to %u\n", name,
+			text, min, max);
 		exit(2);
 	}
 	return (unsigned int)n;
@@ -319,21 +341,23 @@ static unsigned int number_of(const char *text)
 int main(int argc, char **argv)
 {
 	unsigned int n = argc > 3 ? (unsigned int)argc - 3 : 0, rounds;
-	const char *what = n ? argv[2] : "";
+	const struct what *what = n ? what_of(argv[2]) : NULL;
 
-	if (!n || n > PLACES_MAX || !known(what)) {
+	if (!what || n > PLACES_MAX) {
 		fprintf(stderr,
 			"usage: bench_flow ROUNDS neighbours|groups|hops|hosts NUMBER...\n");
 		return 2;
 	}
-	rounds = number_of(argv[1]);
-	to_group = !strcmp(what, "groups");
-	for (unsigned int i = 0; i < n; i++) {
-		place[i].number = number_of(argv[3 + i]);
-		set_up(&place[i], what);
-	}
+	rounds = number_of(argv[1], "ROUNDS", 1, 1000);
+	to_group = !strcmp(what->name, "groups");
+	for (unsigned int i = 0; i < n; i++)
+		place[i].number = number_of(argv[3 + i], what->name, what->min, what->max);
+	for (unsigned int i = 0; i < n; i++)
+		set_up(&place[i], what->name);
 	for (unsigned int r = 0; r < rounds; r++)
 		for (unsigned int i = 0; i < n; i++)
-			measure(&place[(r + i) % n], what, r);
+			measure(&place[(r + i) % n], what->name, r);
+	for (unsigned int i = 0; i < n; i++)
+		measure_pause(&place[i], what->name);
 	return 0;
 }

@@ -141,10 +141,11 @@ static struct pkt *make_train(struct pkt_buf *buf)
  */
 static struct pkt *make_payload(struct pkt_buf *buf, unsigned int size)
 {
+	struct pkt *p;
+
 	if (size == TRAIN)
 		return make_train(buf);
-	struct pkt *p = pkt_alloc(pool);
-
+	p = pkt_alloc(pool);
 	if (!p || pkt_add_slice(p, buf, buf->data, size))
 		die("out of packets");
 	return p;
@@ -271,8 +272,7 @@ static double line(unsigned int switches, unsigned int size, unsigned long n)
 		hca_post_send(qp, s, batch, 1);
 		while (fabric_run(f, 1))
 			;
-		got = hca_poll(rx_qp, wc,
-			       PKT_BATCH); /* at most this number of packets, also in trains */
+		got = hca_poll(rx_qp, wc, PKT_BATCH);
 		if (got != batch)
 			die("a packet was dropped");
 		for (unsigned int k = 0; k < got; k++)
@@ -302,12 +302,12 @@ static double run(const char *part, unsigned int size, unsigned long n)
 
 int main(int argc, char **argv)
 {
-	unsigned int size =
-		argc > 2 ? (unsigned int)atoi(argv[2]) : 2044; /* 0, TRAIN, for a word */
+	unsigned int size = argc > 2 ? (unsigned int)atoi(argv[2]) : 2044;
 	unsigned long n = argc > 4 ? strtoul(argv[4], NULL, 0) : 1000000;
 	double t;
 
-	if (argc < 4) {
+	if (argc < 4 ||
+	    (!size && strcmp(argv[2], "train"))) { /* atoi() makes TRAIN of the word train */
 		fprintf(stderr, "usage: bench_path encode|hop|decode|line1|line17 SIZE|train "
 				"full|icrc|lazy PACKETS\n");
 		return 2;

@@ -16,17 +16,11 @@ the upper bound. Fewer than four rounds have no bound; five have k = 1, ten have
 import json
 import math
 import os
+import re
 import statistics
 import sys
 
 RATIO_COLUMNS = 6  # at most this number in a table of ratios
-# The rows of bench/flow.sh, as {what: (least number, other numbers)}
-FLOWS = {
-    "neighbours": (10, (1000, 100000, 1000000)),
-    "groups": (1, (10, 100, 1000)),
-    "hops": (1, (2, 4, 8)),
-    "hosts": (2, (20, 200)),
-}
 # For each row, the rows that do the same work (modes of the relay, the kernel's driver, or uipoib with one switch),
 # beginning with the most similar row
 MATCHING = {
@@ -41,7 +35,6 @@ MATCHING = {
     "uipoib": ["kernel"],
     "linux": ["old"],
     **{f"{crc}{switches}": [f"{crc}1"] for crc in ("lazy", "full") for switches in range(2, 10)},
-    **{f"{what}{n}": [f"{what}{least}"] for what, (least, numbers) in FLOWS.items() for n in numbers},
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers
 TABLES = [
@@ -52,9 +45,18 @@ TABLES = [
     ("UDP, per cent of the datagrams lost", ["udp64_lost", "udp64_rate_lost", "udp1400_lost"], "%.1f"),
     ("CPU of the relaying processes, us per datagram received", ["udp64_cpu", "udp64_rate_cpu", "udp1400_cpu"], "%.2f"),
     ("ns per frame of one flow", ["datagram", "super_frame"], "%.0f"),
-    ("longest periodic work between two batches of frames, us", ["pause"], "%.0f"),
+    ("CPU time of the longest periodic work, us", ["pause"], "%.0f"),
     ("round trip, us (rtt1: on one CPU, rtt2: on two)", ["rtt1_p50", "rtt1_p99", "rtt2_p50", "rtt2_p99"], "%.1f"),
 ]
+
+
+def matching(row, rows):
+    """The rows that do the same work as a row; a row of bench/flow.sh is compared with that of the least number"""
+    if row in MATCHING:
+        return MATCHING[row]
+    name = re.fullmatch("(neighbours|groups|hops|hosts)([0-9]+)", row)
+    numbers = [int(r[len(name[1]):]) for r in rows if re.fullmatch(name[1] + "[0-9]+", r)] if name else []
+    return [name[1] + str(min(numbers))] if numbers and int(name[2]) != min(numbers) else []
 
 
 def bound_rank(n):
@@ -94,7 +96,7 @@ def figure_of(values, row, mtu, figure):
     out["ratio"] = {}
     if figure.endswith("_lost") or figure == "pause":  # the ratio of two values near zero has no meaning
         return out
-    for other in ["veth"] + MATCHING.get(row, []):
+    for other in ["veth"] + matching(row, {r for r, _, _ in values}):
         theirs = values.get((other, mtu, figure))
         ratio = theirs and other != row and ratio_of(good, theirs)
         if ratio:
@@ -134,7 +136,7 @@ def any_veth(rows, columns):
 
 
 def print_tables(rows):
-    width = max(14, *(len(name_of(row)) for row in rows))
+    width = max([14] + [len(name_of(row)) for row in rows])
     for heading, columns, form in TABLES:
         columns = [c for c in columns if any(c in row["figures"] for row in rows)]
         if not columns:
@@ -166,7 +168,7 @@ def print_ratio_table(columns, figures):
 
 def print_ratios(rows, figures):
     there = {(row["row"], row["mtu"]) for row in rows}
-    columns = [(row, other) for row in rows for other in MATCHING.get(row["row"], []) if (other, row["mtu"]) in there]
+    columns = [(row, other) for row in rows for other in matching(row["row"], {r for r, _ in there}) if (other, row["mtu"]) in there]
     for mtu in sorted({row["mtu"] for row, _ in columns}):
         of = [c for c in columns if c[0]["mtu"] == mtu]
         print("\nratios to the row that does the same, MTU %d: median of the rounds [bounds of 90 %%]" % mtu)

@@ -14,15 +14,14 @@ import sys
 
 from plot import STYLE, Picture, machine_of, read_report, write
 
-KINDS = {"datagram": "datagram of 64 octets", "super_frame": "super-frame of 64 kB"}
+KINDS = {"datagram": "datagram of 64 octets", "super_frame": "super-frame of 32 packets"}
 PANEL, HEIGHT, GAP, LEFT, TOP = 400, 170, 40, 60, 30
 COLUMNS = 2
 LINES = """
-.line { fill: none; stroke-width: 2; }
-.line.r0, .range.r0 { stroke: #3b6fb6; } .line.r1, .range.r1 { stroke: #c9772b; }
+.curve { fill: none; stroke-width: 2; }
+.curve.s0, .range.s0 { stroke: #3b6fb6; } .curve.s1, .range.s1 { stroke: #c9772b; }
 .range { stroke-width: 1.5; }
 .axis { stroke: #999; }
-.line { fill: none !important; }
 """
 
 
@@ -52,10 +51,10 @@ def draw_axes(p, left, bottom, top):
 
 def draw_line(p, what, kind, points, colour):
     for x, y, low, high, number, ns in points:
-        p.parts.append('<line class="range r%d" x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f"/>' % (colour, x, low, x, high))
+        p.parts.append('<line class="range s%d" x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f"/>' % (colour, x, low, x, high))
         p.parts.append('<circle class="point r%d" data-what="%s" data-number="%d" data-kind="%s" cx="%.2f" cy="%.2f" r="4"><title>%s %s, %s: %.0f ns</title></circle>' % (
             colour, what, number, kind, x, y, format(number, ","), what, KINDS[kind], ns))
-    p.parts.append('<path class="line r%d" d="M%s"/>' % (colour, "L".join("%.2f %.2f" % pt[:2] for pt in points)))
+    p.parts.append('<path class="curve s%d" d="M%s"/>' % (colour, "L".join("%.2f %.2f" % pt[:2] for pt in points)))
 
 
 def draw_panel(p, what, numbers, left, top_y, top):
@@ -79,7 +78,7 @@ def picture_of(report, panels):
     for colour, words in enumerate(KINDS.values()):
         p.parts.append('<rect class="r%d" x="%d" y="40" width="12" height="12"/>' % (colour, 12 + 200 * colour))
         p.text(30 + 200 * colour, 51, words)
-    p.text(12, 74, machine_of(report))
+    p.text(12, 74, machine_of(report) + "; lines: least and largest value of all rounds")
     top = ceiling(panels)
     for k, (what, numbers) in enumerate(panels.items()):
         draw_panel(p, what, numbers, LEFT + PANEL * (k % COLUMNS), 90 + (HEIGHT + TOP + GAP) * (k // COLUMNS), top)

@@ -85,7 +85,7 @@ for p in $parts; do
 	net) bash bench/net.sh ;;
 	profiles) bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
-	linux) bash bench/linux.sh ;;
+	linux) ROUNDS=${ROUNDS:-3} SECONDS_EACH=${SECONDS_EACH:-3} bash bench/linux.sh ;;
 	*)
 		echo "usage: run.sh [path] [sweep] [scale] [flow] [net] [profiles] [verbs] [linux]" >&2
 		exit 2

@@ -197,8 +197,8 @@ static const struct conf_key keys[] = {
 	{ "sidr-service", .set = set_sidr_service },
 	{ "stations", CONF_NUMBER, MEMBER(stations), .def = CONF_STATIONS_DEFAULT,
 	  .max = CONF_STATIONS_MAX },
-	{ "neighbours", CONF_NUMBER, MEMBER(neighbours), .def = IPOIB_MAX_NEIGH, .min = 16,
-	  .max = IPOIB_NEIGH_LIMIT },
+	{ "neighbours", CONF_NUMBER, MEMBER(neighbours), .def = IPOIB_NEIGH_DEFAULT, .min = 16,
+	  .max = CONF_NEIGHBOURS_MAX },
 	/* Lower QPNs are left for queue pairs without a configured number. */
 	{ "qpn", CONF_NUMBER, MEMBER(qpn), .min = 0x100, .max = IB_QPN_MCAST - 1,
 	  .expected = "0x100-0xfffffe" },

@@ -10,12 +10,12 @@
  */
 static uint64_t group_hash(uint8_t port, const ib_gid *mgid)
 {
-	uint64_t a = be64_at(mgid->raw), b = be64_at(mgid->raw + 8);
+	uint64_t h = (be64_at(mgid->raw) + port) * 0x9e3779b97f4a7c15ull ^ be64_at(mgid->raw + 8);
 
-	/* The last octets of MGIDs differ most often. They are the lowest bits of b, so they change all bits of the product. */
-	a = (a + port) * 0x9e3779b97f4a7c15ull;
-	b = (b ^ (a >> 32) ^ a) * 0xbf58476d1ce4e5b9ull;
-	return b ^ (b >> 32);
+	/* The table uses the lowest bits, and a multiplication changes only higher ones, so fold the highest bits in twice. */
+	h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdull;
+	h = (h ^ (h >> 33)) * 0xbf58476d1ce4e5b9ull;
+	return h ^ (h >> 33);
 }
 
 struct hca_group *hca_group_find(struct hca *h, uint8_t port, const ib_gid *mgid)

@@ -246,7 +246,7 @@ void ifc_init(struct ifc *i, struct ifc_port *port, const struct ifc_cfg *cfg,
 	eth_own_mac(i->mac, port->guid, i->pkey, ifc_qpn_hint(i, NULL));
 }
 
-static void on_acts(void *ctx)
+static void on_action(void *ctx)
 {
 	struct ifc *i = ctx;
 
@@ -262,8 +262,8 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.sidr_service = i->sidr_service,
 		.timers = i->set->timers,
 		.log = i->log,
-		.acts = on_acts,
-		.ctx = i,
+		.on_action = on_action,
+		.on_action_ctx = i,
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,
@@ -330,8 +330,8 @@ void ifc_destroy(struct ifc *i)
 		ipoib_link_set_admin(i->ipoib, false, i->set->timers->now);
 		drop_actions(i);
 	}
-	list_del(&i->act_link); /* the last actions have added it again */
 	ipoib_link_destroy(i->ipoib);
+	list_del(&i->act_link); /* after the end of the link, which may have queued actions */
 	ifc_qp_destroy(i);
 	i->eth = NULL;
 	i->ipoib = NULL;

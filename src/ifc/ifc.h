@@ -88,7 +88,7 @@ void ifc_set_fini(struct ifc_set *s);
 
 /*
  * ifc_work() - Tell the links about changes of their ports, deliver received packets, and carry out
- * the actions of all links
+ * the actions of the links that have any
  */
 void ifc_work(struct ifc_set *s, ns_t now);
 /* ifc_work_left() - Tell whether ifc_work() has more to do */

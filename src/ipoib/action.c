@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipoib/action.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #define ACTS_MIN 64
+#define ACTS_KEPT 4096 /* a ring for more actions is freed when it is empty */
 
 /* Doubles the size of the ring of actions. The actions begin at index 0 of the new ring. */
 static void acts_grow(struct ipoib_link *l)
@@ -23,14 +25,21 @@ static void acts_grow(struct ipoib_link *l)
 	l->act_head = 0;
 }
 
+static void acts_free(struct ipoib_link *l)
+{
+	free(l->acts);
+	l->acts = NULL;
+	l->act_cap = l->act_head = 0;
+}
+
 struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type)
 {
 	struct ipoib_action *a;
 
 	if (l->act_n == l->act_cap)
 		acts_grow(l);
-	if (!l->act_n && l->cfg.acts)
-		l->cfg.acts(l->cfg.ctx);
+	if (!l->act_n && l->cfg.on_action)
+		l->cfg.on_action(l->cfg.on_action_ctx);
 	a = &l->acts[(l->act_head + l->act_n++) % l->act_cap];
 	*a = (struct ipoib_action){ .type = type };
 	return a;
@@ -53,6 +62,8 @@ static bool act_obsolete(const struct ipoib_action *a)
 
 int ipoib_next_action(struct ipoib_link *l, struct ipoib_action *ret)
 {
+	if (!l->act_n && l->act_cap > ACTS_KEPT)
+		acts_free(l);
 	while (l->act_n) {
 		const struct ipoib_action *a = &l->acts[l->act_head];
 
@@ -85,6 +96,9 @@ void ipoib_act_send(struct ipoib_link *l, struct pkt *pkt, void *ah, uint32_t de
  * never 0.
  */
 #define COOKIE_SLOT_BITS 24
+
+static_assert(IPOIB_NEIGH_LIMIT <= 1u << COOKIE_SLOT_BITS,
+	      "a cookie has room for the slot of each path");
 
 void ipoib_ah_request(struct ipoib_link *l, struct ipoib_ah *a, enum ipoib_ah_kind kind,
 		      uint32_t slot, const struct ipoib_ah_attr *attr)

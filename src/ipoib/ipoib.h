@@ -11,8 +11,8 @@
  *
  * ipoib_tx() and ipoib_rx() return a verdict for every packet of a batch. The link requests control operations by its
  * queue of actions. The owner empties this queue (until -EAGAIN) after every call into the link or into the SA
- * client, and after timers and received MADs were handled. If it has many links, it learns by ipoib_link_cfg.acts
- * which queues are not empty. The owner also empties the queue before it passes
+ * client, and after timers and received MADs were handled. An owner of
+ * many links can set ipoib_link_cfg.on_action, to learn which queues are not empty. The owner also empties the queue before it passes
  * newer packets to ipoib_tx(), so that packets that the link releases (IPOIB_ACT_SEND) precede the newer
  * packets. The owner may answer an action (ipoib_qp_ready(), ipoib_ah_ready(), ipoib_action_failed()) while it
  * empties the queue, or later.
@@ -122,9 +122,12 @@ struct ipoib_link_cfg {
 	uint64_t sidr_service;
 	struct timers *timers;
 	const struct log_sink *log;
-	/* Called when the empty queue of actions gets an action. The function may not call the link. NULL: it is not called */
-	void (*acts)(void *ctx);
-	void *ctx;
+	/*
+	 * Called before the empty queue of actions gets an action. The function may not call the link. NULL: it is not
+	 * called
+	 */
+	void (*on_action)(void *ctx);
+	void *on_action_ctx;
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	/*
 	 * P_Key; the link sets bit 15, because the P_Key in an MGID has bit 15 set (RFC 4391 §4.1)
@@ -136,7 +139,7 @@ struct ipoib_link_cfg {
 	uint16_t subnet;
 	/* upper limit of the IP MTU; 0: only the broadcast group limits the IP MTU */
 	unsigned int max_ip_mtu;
-	/* largest number of neighbours, up to IPOIB_NEIGH_LIMIT; 0: IPOIB_MAX_NEIGH */
+	/* largest number of neighbours, up to IPOIB_NEIGH_LIMIT; 0: IPOIB_NEIGH_DEFAULT */
 	uint32_t max_neighs;
 	enum ipoib_sl_from sl_from;
 	uint8_t sl; /* SL of unicast packets if .sl_from is IPOIB_SL_FIXED */

@@ -6,12 +6,13 @@
 
 #include "util/ns.h"
 
-/* Limits of one link */
+/* --- Limits of one link */
+
 /*
  * Number of neighbours (GID, QPN), unless the configuration gives another number, up to IPOIB_NEIGH_LIMIT. A link has at
  * most as many paths, because each port (GID) with neighbours has one path
  */
-#define IPOIB_MAX_NEIGH 8192
+#define IPOIB_NEIGH_DEFAULT 8192
 #define IPOIB_NEIGH_LIMIT (1u << 20)
 #define IPOIB_MAX_GROUPS 1024 /* groups that are joined, sent to, or known not to exist */
 #define IPOIB_MAX_ATTACHED 3 /* largest number of MLIDs with which a QP is attached to one group */
@@ -34,6 +35,8 @@
  * IPOIB_SWEEP, so that packets do not wait for a whole sweep
  */
 #define IPOIB_SWEEP_STEP 2048
+/* Idle neighbours that one step removes; the others wait for the next sweep. The kernel's entries of all of them are deleted, too */
+#define IPOIB_SWEEP_REMOVE 128
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)
 /* time for which the SA's answer "no such group" is valid, unless trap 66 ends it */

@@ -149,29 +149,36 @@ static void link_retry(struct timer *t, ns_t now)
 	ipoib_link_advance(container_of(t, struct ipoib_link, retry), now);
 }
 
-/* Returns the number of steps of a sweep. */
-static uint32_t sweep_steps(const struct ipoib_link *l)
+/*
+ * Visits the next slots of the tables, and arms the timer for the rest so that a sweep is spread over IPOIB_SWEEP. The
+ * paths need no more steps than the neighbours: a path gets a slot only for a neighbour that has got one, and slots that
+ * were freed are used first.
+ */
+static void sweep_step(struct timer *t, ns_t now)
 {
-	/* There are at most as many paths as neighbours. */
-	uint32_t top = l->neigh_slots.top;
+	struct ipoib_link *l = container_of(t, struct ipoib_link, sweep_step);
+	uint32_t from = l->sweep_at, top = l->neigh_slots.top;
 
-	return top ? 1 + (top - 1) / IPOIB_SWEEP_STEP : 1;
+	l->sweep_at += IPOIB_SWEEP_STEP;
+	ipoib_neighs_sweep(l, from, l->sweep_at, now);
+	ipoib_paths_sweep(l, from, l->sweep_at, now);
+	if (l->sweep_at < top)
+		timer_arm(l->cfg.timers, t, l->sweep_began + IPOIB_SWEEP * l->sweep_at / top);
 }
 
 static void link_sweep(struct timer *t, ns_t now)
 {
 	struct ipoib_link *l = container_of(t, struct ipoib_link, sweep);
-	uint32_t from = l->sweep_at, to = from + IPOIB_SWEEP_STEP;
 
-	if (!from) {
-		if (l->qp_stale)
-			ipoib_link_sync_qp(l);
-		ipoib_mcasts_sweep(l, now);
-	}
-	ipoib_neighs_sweep(l, from, to, now);
-	ipoib_paths_sweep(l, from, to, now);
-	l->sweep_at = to < l->neigh_slots.top ? to : 0;
-	timer_arm(l->cfg.timers, t, now + IPOIB_SWEEP / sweep_steps(l));
+	timer_arm(l->cfg.timers, t, now + IPOIB_SWEEP);
+	if (l->qp_stale)
+		ipoib_link_sync_qp(l);
+	ipoib_mcasts_sweep(l, now);
+	if (timer_armed(&l->sweep_step)) /* the steps of the last sweep are late */
+		return;
+	l->sweep_began = now;
+	l->sweep_at = 0;
+	sweep_step(&l->sweep_step, now);
 }
 
 void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now)
@@ -179,6 +186,7 @@ void ipoib_link_set_admin(struct ipoib_link *l, bool up, ns_t now)
 	l->admin = up;
 	if (!up) {
 		timer_cancel(l->cfg.timers, &l->sweep);
+		timer_cancel(l->cfg.timers, &l->sweep_step);
 		timer_cancel(l->cfg.timers, &l->retry);
 	} else if (!timer_armed(&l->sweep)) {
 		timer_arm(l->cfg.timers, &l->sweep, now + IPOIB_SWEEP);
@@ -311,6 +319,7 @@ static int link_init(struct ipoib_link *l, const struct ipoib_link_cfg *cfg)
 	reason_default(l, IPOIB_LINK_DOWN);
 	timer_init(&l->retry, link_retry);
 	timer_init(&l->sweep, link_sweep);
+	timer_init(&l->sweep_step, sweep_step);
 	l->map = ipoib_profile_map(l->profile, l->pkey, cfg->scope, cfg->subnet);
 	err = cfg->subnet && !l->profile->subnet_numbers ? -EINVAL : 0;
 	if (!err)
@@ -346,7 +355,7 @@ int ipoib_link_create(struct ipoib_link **ret, const struct ipoib_link_cfg *cfg)
 	int err;
 
 	/* A P_Key whose low 15 bits are 0 is invalid (IBTA C10-116). */
-	if (!(cfg->pkey & 0x7fff) || cfg->scope > 15)
+	if (!(cfg->pkey & 0x7fff) || cfg->scope > 15 || cfg->max_neighs > IPOIB_NEIGH_LIMIT)
 		return -EINVAL;
 	if (cfg->profile && cfg->profile->group_from == IPOIB_GROUP_SIDR && !cfg->cm)
 		return -EINVAL;

@@ -189,8 +189,10 @@ struct ipoib_link {
 	 */
 	struct timer retry;
 	struct timer sweep;
-	uint32_t
-		sweep_at; /* first slot that the next step of the sweep visits; 0: a sweep begins */
+	/* The timer .sweep begins a sweep of the tables of neighbours and paths, and .sweep_step continues it */
+	struct timer sweep_step;
+	ns_t sweep_began;
+	uint32_t sweep_at; /* first slot that the next step visits */
 	uint32_t own_qpn[IPOIB_MAX_OWN_QPS]; /* QPNs of stations */
 	unsigned int n_own_qpn;
 
@@ -231,7 +233,12 @@ struct ipoib_link {
 	uint32_t ah_seq; /* sequence number in the last cookie of an AH_CREATE */
 };
 
-#define ipoib_log(l, lvl, fmt, ...) log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__)
+/* The arguments are evaluated only if the log takes lines of this level, because printing a GID takes longer than most changes of a state. */
+#define ipoib_log(l, lvl, fmt, ...)                                                      \
+	do {                                                                             \
+		if ((l)->cfg.log && (l)->cfg.log->max >= (lvl))                          \
+			log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__); \
+	} while (0)
 
 /* link.c */
 /* ipoib_link_advance() - Enter the state that the link's conditions require (see link.c) */

@@ -279,6 +279,8 @@ void ipoib_neigh_flush(struct ipoib_neigh *n)
 
 void ipoib_neighs_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t now)
 {
+	unsigned int removed = 0;
+
 	for (uint32_t i = from; i < to && i < l->neigh_slots.top; i++) {
 		struct ipoib_neigh *n = &l->neighs[i];
 
@@ -288,7 +290,8 @@ void ipoib_neighs_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t n
 			n->used = false;
 			n->dying = false;
 			n->last_used = now;
-		} else if (now - n->last_used >= IPOIB_NEIGH_IDLE) {
+		} else if (now - n->last_used >= IPOIB_NEIGH_IDLE && removed < IPOIB_SWEEP_REMOVE) {
+			removed++;
 			neigh_retire(n);
 		}
 	}
@@ -296,8 +299,9 @@ void ipoib_neighs_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t n
 
 int ipoib_neighs_init(struct ipoib_link *l)
 {
-	uint32_t max = l->cfg.max_neighs ? l->cfg.max_neighs : IPOIB_MAX_NEIGH;
+	uint32_t max = l->cfg.max_neighs ? l->cfg.max_neighs : IPOIB_NEIGH_DEFAULT;
 
+	sac_paths_room(l->sac, max);
 	l->neighs = calloc(max, sizeof(*l->neighs));
 	l->paths = calloc(max, sizeof(*l->paths));
 	if (!l->neighs || !l->paths || ipoib_slots_init(&l->neigh_slots, max) ||

@@ -34,8 +34,8 @@ void ipoib_paths_stale_gid(struct ipoib_link *l, const ib_gid *gid, ns_t now);
 void ipoib_paths_forget(struct ipoib_link *l, ns_t now);
 /* sets all paths to the state NONE, and drops the packets that wait for the paths */
 void ipoib_paths_reset(struct ipoib_link *l);
-void ipoib_paths_sweep(struct ipoib_link *l, uint32_t from, uint32_t to,
-		       ns_t now); /* as ipoib_neighs_sweep() */
+/* ipoib_paths_sweep() - Visit the slots @from to @to - 1, and let paths become stale whose time is over */
+void ipoib_paths_sweep(struct ipoib_link *l, uint32_t from, uint32_t to, ns_t now);
 /* ipoib_path_why() - Return the reason for which packets to the FAILED path @p are dropped */
 enum ipoib_drop ipoib_path_why(const struct ipoib_path *p);
 

@@ -77,8 +77,12 @@ struct sac {
 
 	/* members of path.c */
 	struct htab path_tab;
-	struct list paths; /* list of struct sac_path in the order of their answers, oldest first */
-	unsigned int npaths;
+	/*
+	 * lists of struct sac_path: .paths in the order of their answers, oldest first; .pending
+	 * while the SA is asked
+	 */
+	struct list paths, pending;
+	unsigned int npaths, max_paths;
 	struct timer path_sweep;
 
 	/* members of group.c and ask.c */

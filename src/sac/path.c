@@ -164,22 +164,17 @@ static void path_fill(struct sac_op *op, uint8_t mad[MAD_LEN])
 /* Frees the entry with the oldest answer, to make room for another path. */
 static int path_evict(struct sac *s)
 {
-	struct sac_path *p;
-
-	list_for_each (p, &s->paths, lru) {
-		if (p->state == SAC_PATH_PENDING)
-			continue;
-		path_free(s, p);
-		return 0;
-	}
-	return -ENOBUFS;
+	if (list_empty(&s->paths))
+		return -ENOBUFS;
+	path_free(s, list_first(&s->paths, struct sac_path, lru));
+	return 0;
 }
 
 static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 {
 	struct sac_path *p;
 
-	if (s->npaths >= SAC_MAX_PATHS && path_evict(s))
+	if (s->npaths >= s->max_paths && path_evict(s))
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -190,7 +185,7 @@ static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 		free(p);
 		return NULL;
 	}
-	list_add_tail(&s->paths, &p->lru);
+	list_add_tail(&s->pending, &p->lru);
 	s->npaths++;
 	return p;
 }
@@ -201,6 +196,10 @@ static void path_ask(struct sac *s, struct sac_path *p, ns_t now)
 	p->op.tries = list_empty(&p->waits)
 			      ? (struct sac_tries){ 0 }
 			      : list_first(&p->waits, struct sac_path_wait, link)->tries;
+	if (p->state != SAC_PATH_PENDING) {
+		list_del(&p->lru);
+		list_add_tail(&s->pending, &p->lru);
+	}
 	p->state = SAC_PATH_PENDING;
 	p->op.fill = path_fill;
 	p->op.done = path_done;
@@ -256,7 +255,7 @@ void sac_paths_forget_gid(struct sac *s, const ib_gid *dgid)
 	struct sac_path *p, *tmp;
 
 	list_for_each_safe (p, tmp, &s->paths, lru) {
-		if (p->state != SAC_PATH_PENDING && ib_gid_equal(&p->key.dgid, dgid))
+		if (ib_gid_equal(&p->key.dgid, dgid))
 			path_free(s, p);
 	}
 }
@@ -266,7 +265,9 @@ void sac_paths_restart(struct sac *s, ns_t now)
 	struct list waits = LIST_INIT(waits);
 	struct sac_path *p, *tmp;
 
-	list_for_each_safe (p, tmp, &s->paths, lru) {
+	while (!list_empty(&s->paths))
+		path_free(s, list_first(&s->paths, struct sac_path, lru));
+	list_for_each_safe (p, tmp, &s->pending, lru) {
 		sac_op_cancel(&p->op);
 		if (list_empty(&p->waits)) {
 			path_free(s, p);
@@ -300,7 +301,7 @@ static void path_sweep(struct timer *t, ns_t now)
 	 * twice as long.
 	 */
 	list_for_each_safe (p, tmp, &s->paths, lru) {
-		if (p->state != SAC_PATH_PENDING && p->until + SAC_BACKOFF_MAX < now)
+		if (p->until + SAC_BACKOFF_MAX < now)
 			path_free(s, p);
 	}
 	if (s->npaths)
@@ -310,14 +311,22 @@ static void path_sweep(struct timer *t, ns_t now)
 void sac_paths_init(struct sac *s)
 {
 	list_init(&s->paths);
+	list_init(&s->pending);
+	s->max_paths = SAC_MAX_PATHS;
 	timer_init(&s->path_sweep, path_sweep);
 }
 
-void sac_paths_fini(struct sac *s)
+void sac_paths_room(struct sac *s, unsigned int n)
+{
+	if (n > s->max_paths)
+		s->max_paths = n;
+}
+
+static void paths_free(struct sac *s, struct list *paths)
 {
 	struct sac_path *p, *tmp;
 
-	list_for_each_safe (p, tmp, &s->paths, lru) {
+	list_for_each_safe (p, tmp, paths, lru) {
 		struct sac_path_wait *w, *wtmp;
 
 		list_for_each_safe (w, wtmp, &p->waits, link) {
@@ -325,16 +334,22 @@ void sac_paths_fini(struct sac *s)
 		}
 		path_free(s, p);
 	}
+}
+
+void sac_paths_fini(struct sac *s)
+{
+	paths_free(s, &s->paths);
+	paths_free(s, &s->pending);
 	timer_cancel(s->timers, &s->path_sweep);
 	htab_fini(&s->path_tab);
 }
 
-void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
-		   void *ctx)
+static void each_of(const struct list *paths, void (*fn)(void *ctx, const struct sac_path_info *i),
+		    void *ctx)
 {
 	const struct sac_path *p;
 
-	list_for_each (p, &s->paths, lru) {
+	list_for_each (p, paths, lru) {
 		struct sac_path_info i = {
 			.key = p->key,
 			.state = p->state,
@@ -348,4 +363,11 @@ void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_p
 			i.waiters++;
 		fn(ctx, &i);
 	}
+}
+
+void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
+		   void *ctx)
+{
+	each_of(&s->paths, fn, ctx);
+	each_of(&s->pending, fn, ctx);
 }

@@ -39,7 +39,8 @@
 
 /* Limits and times. */
 #define SAC_MAX_OPEN 16 /* largest number of requests that wait for an answer of the SA at a time */
-#define SAC_MAX_PATHS 16384 /* largest number of cached paths, pending ones included */
+/* largest number of cached paths, pending ones included, unless sac_paths_room() asks for more */
+#define SAC_MAX_PATHS 16384
 /* largest number of groups that have references or that the client still has to leave */
 #define SAC_MAX_GROUPS 4096
 #define SAC_TRY_MS 250 /* time to wait for an answer to each try */
@@ -202,6 +203,9 @@ struct sac_path_wait {
  */
 int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_wait *w,
 		 struct ib_path_rec *ret, ns_t now);
+
+/* sac_paths_room() - Let the cache have room for at least @n paths, because a user may need as many at a time */
+void sac_paths_room(struct sac *s, unsigned int n);
 
 /* sac_path_cancel() - Do not call w->done() any more; no effect if @w does not wait */
 void sac_path_cancel(struct sac_path_wait *w);

@@ -34,7 +34,7 @@ struct htab {
 	size_t nbuckets, n;
 	/*
 	 * The former array, while its entries are being moved; otherwise NULL. Each htab_add() moves a few of
-	 * its buckets, so that no call takes longer the more entries there are. The first .moved buckets were moved
+	 * its buckets, so that no call moves all entries. The first .moved buckets were moved
 	 */
 	struct hlink **old;
 	size_t moved;
@@ -57,7 +57,8 @@ struct hlink *htab_next(const struct hlink *n);
 
 /*
  * htab_each() - Walk all entries in no particular order; NULL as @prev begins the walk. Before
- * deleting an entry, get the entry that follows it.
+ * deleting an entry, get the entry that follows it. Do not add entries during a walk: an addition may
+ * move entries, and the walk would miss some of them or return them twice.
  */
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev);
 

@@ -676,6 +676,36 @@ static void test_random_events_end_up(void **state)
 	}
 }
 
+static void count(void *ctx)
+{
+	++*(unsigned int *)ctx;
+}
+
+/* The owner is told once when the empty queue of actions gets its first action, and so misses no queue with actions. */
+static void test_owner_is_told_that_the_queue_has_actions(void **state)
+{
+	unsigned int told = 0, before = 0, queues = 0;
+	struct ipoib_link_cfg cfg = { .on_action = count, .on_action_ctx = &told };
+	struct ipoib_action a;
+
+	rig_init_cfg(&r, &cfg, 1);
+	ipoib_link_set_admin(r.link, true, r.s.now);
+	while (!ipoib_link_is_up(r.link)) {
+		bool has = !ipoib_next_action(r.link, &a);
+
+		assert_int_equal(told - before, has);
+		queues += has;
+		if (has)
+			rig_do(&r, &a);
+		rig_drain(&r);
+		before = told;
+		r.s.now = timers_next(&r.s.timers);
+		timers_run(&r.s.timers, r.s.now);
+	}
+	assert_true(queues > 1);
+	rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -708,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_no_sa_at_the_start_is_said_and_outlived),
 		cmocka_unit_test(test_H28_two_links_on_a_port_share_the_group),
 		cmocka_unit_test(test_random_events_end_up),
+		cmocka_unit_test(test_owner_is_told_that_the_queue_has_actions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

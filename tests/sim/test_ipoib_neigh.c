@@ -529,7 +529,7 @@ static void test_full_table_makes_room_by_the_unused(void **state)
 	struct ipoib_lladdr a;
 
 	rig_init_up(&r, 1);
-	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH; k++)
+	for (unsigned int k = 0; k < IPOIB_NEIGH_DEFAULT; k++)
 		rig_neigh(&r, 100 + k, 0x77);
 	a = (struct ipoib_lladdr){ .qpn = 0x77, .gid = peer_gid(50) };
 	/* No entry can be replaced, because all of them were just used. */
@@ -538,41 +538,7 @@ static void test_full_table_makes_room_by_the_unused(void **state)
 	rig_run(&r, 2 * IPOIB_SWEEP);
 	assert_non_null(ipoib_neigh_get(r.link, &a, r.s.now));
 	ipoib_link_info(r.link, &i);
-	assert_int_equal(i.neighs, IPOIB_MAX_NEIGH);
-	rig_fini(&r);
-}
-
-/*
- * A table of the largest size is swept in steps, so that packets never wait for more than a step, and a
- * sweep of all steps takes no longer than IPOIB_SWEEP.
- */
-static void test_large_table_is_swept_in_steps(void **state)
-{
-	enum { N = 10 * IPOIB_SWEEP_STEP };
-	struct ipoib_link_cfg cfg = { .max_neighs = N };
-	struct ipoib_link_info i;
-	unsigned int before, steps = 0;
-	ns_t last;
-
-	rig_init_cfg(&r, &cfg, 1);
-	rig_up(&r);
-	for (unsigned int k = 0; k < N; k++)
-		rig_neigh(&r, 100 + k, 0x77);
-	ipoib_link_info(r.link, &i);
-	assert_int_equal(i.neighs, N);
-	assert_int_equal(i.max_neighs, N);
-	last = r.s.now + IPOIB_NEIGH_IDLE + 2 * IPOIB_SWEEP;
-	while (i.neighs) {
-		before = i.neighs;
-		r.s.now = timers_next(&r.s.timers);
-		timers_run(&r.s.timers, r.s.now);
-		rig_drain(&r);
-		ipoib_link_info(r.link, &i);
-		assert_in_range(before - i.neighs, 0, IPOIB_SWEEP_STEP);
-		steps += before != i.neighs;
-	}
-	assert_true(r.s.now <= last);
-	assert_int_equal(steps, N / IPOIB_SWEEP_STEP);
+	assert_int_equal(i.neighs, IPOIB_NEIGH_DEFAULT);
 	rig_fini(&r);
 }
 
@@ -842,7 +808,6 @@ int main(void)
 		cmocka_unit_test(test_idle_neighbours_expire_held_ones_by_consent),
 		cmocka_unit_test(test_neighbour_used_again_is_not_given_up),
 		cmocka_unit_test(test_full_table_makes_room_by_the_unused),
-		cmocka_unit_test(test_large_table_is_swept_in_steps),
 		cmocka_unit_test(test_H24_probe_asks_before_the_first_packet),
 		cmocka_unit_test(test_neighbours_are_listed),
 		cmocka_unit_test(test_lossy_sa_loses_no_packet_and_keeps_order),

@@ -43,11 +43,15 @@ done >"$work/flow"
 check "a report of bench/flow.sh" python3 bench/net_report.py "$work/flow" "$work/bench/flow.json" load_at_start=0 load_at_end=0
 flow_ratio() { jq ".rows[] | select(.row == \"$1\").figures.datagram.ratio.$2.median * 100 | round" "$work/bench/flow.json"; }
 check "each number is compared with the least" equal "200 101" "$(flow_ratio hops8 hops1) $(flow_ratio hosts200 hosts2)"
+sed 's/whole/linux/; /lazy/d' "$work/values" >"$work/vm"
+check "a report of one row" python3 bench/net_report.py "$work/vm" "$work/bench/linux.json" load_at_start=0 load_at_end=0
 check "make bench-plot" make -s bench-plot O="$work" PLOTS="$work/plots"
 mv "$work/plots/net.svg" "$work/plot.svg"
 check "draws the ratios" judge "$work/bench/net.json"
 check "whose ratio is 0.5" grep -q '>0.50</text>' "$work/plot.svg"
 check "and the flow" python3 -B tests/system/plot/judge_flow.py "$work/plots/flow.svg" "$work/bench/flow.json"
-check "nothing else" equal "flow.svg" "$(ls "$work/plots")"
+check "nothing else, because a report of one row has no ratios" equal "flow.svg" "$(ls "$work/plots")"
 check "a report without a flow" refuse 1 "not a report of bench/flow.sh" python3 bench/plot_flow.py "$work/bench/net.json"
+rm "$work"/bench/*.json
+check "no report" refuse 2 "there is no report in .*: make bench" make -s bench-plot O="$work" PLOTS="$work/plots"
 finish

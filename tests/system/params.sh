@@ -7,7 +7,7 @@ need ping ip
 topo_ring 2 1 >"$work/lab.topo"
 {
 	printf '[fabric lab]\ntopology = lab.topo\n'
-	conf_iface uib0 1 "address = 10.4.0.1/24" "tx-queue-len = 77" "rq-depth = 64" "sq-depth = 20" "tx-timeout = 600000" "mcast-timeout = 400" "mcast-retry-cnt = 3" "neighbours = 100000" \
+	conf_iface uib0 1 "address = 10.4.0.1/24" "tx-queue-len = 77" "rq-depth = 64" "sq-depth = 20" "tx-timeout = 600000" "mcast-timeout = 400" "mcast-retry-cnt = 3" "neighbours = 50000" \
 		"path-timeout = 150" "debug = 3"
 	conf_iface uib0 2 "address = 10.4.0.2/24"
 } >"$work/lab.conf"
@@ -22,7 +22,7 @@ check "H17: the kernel has the queue length of the file" equal "77 1000" "$(qlen
 check "H34: link show has the parameters of the file" equal "77 20 600000 64 400 3 150 3 " "$(params h1)"
 check "H34: and the defaults" equal "1000 1024 1000 4096 250 5 250 2 " "$(params h2)"
 neighbours() { u -j link show | jq -c "[.link[] | .neighbours_max]"; }
-check "neighbours: the largest numbers in the file, and by default" equal "[100000,8192]" "$(neighbours)"
+check "neighbours: the largest numbers in the file, and by default" equal "[50000,8192]" "$(neighbours)"
 check "H34: link show -d prints them" grep -q rq_depth <(u -d link show dev uib0@h1)
 check "H34: debug: the log has details of this interface" eventually 5 logged uib0@h1
 check "H34: debug: and none of the other" not logged uib0@h2

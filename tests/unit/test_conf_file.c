@@ -64,7 +64,7 @@ static void test_conf_whole_contract(void **state)
 				   "netdev = ibtap\n"
 				   "dhcp = raw\n"
 				   "stations = 7\n"
-				   "neighbours = 1048576\n"
+				   "neighbours = 65536\n"
 				   "router = yes\n"
 				   "qpn = 0xabcdef\n"
 				   "mtu = 1500";
@@ -100,7 +100,7 @@ static void test_conf_whole_contract(void **state)
 	assert_int_equal(c.iface[0].netdev, CONF_NETDEV_IBTAP);
 	assert_true(c.iface[0].dhcp_raw);
 	assert_int_equal(c.iface[0].stations, 7);
-	assert_int_equal(c.iface[0].neighbours, 1048576);
+	assert_int_equal(c.iface[0].neighbours, 65536);
 	assert_int_equal(c.iface[0].qpn, 0xabcdef);
 	assert_int_equal(c.iface[0].sl_from, IPOIB_SL_FIXED);
 	assert_int_equal(c.iface[0].scope, 14);
@@ -576,7 +576,8 @@ static void test_conf_refuses_bad_values(void **state)
 	refuses(IFACE "netdev = tun\n", "/etc/lab/lab.conf:5:", "'tun'", "tap or ibtap");
 	refuses(IFACE "dhcp = on\n", "/etc/lab/lab.conf:5:", "'on'", "rewrite or raw");
 	refuses(IFACE "stations = 65\n", "/etc/lab/lab.conf:5:", "65", "0-64");
-	refuses(IFACE "neighbours = 1048577\n", "/etc/lab/lab.conf:5:", "1048577", "16-1048576");
+	refuses(IFACE "neighbours = 65537\n", "/etc/lab/lab.conf:5:", "65537", "16-65536");
+	refuses(IFACE "neighbours = 15\n", "/etc/lab/lab.conf:5:", "'15'", "16-65536");
 	refuses(IFACE "qpn = 0xff\n", "/etc/lab/lab.conf:5:", "0xff", "0x100-0xfffffe");
 	refuses(IFACE "qpn = 0xffffff\n", "/etc/lab/lab.conf:5:", "0xffffff", "0x100-0xfffffe");
 	refuses(IFACE "qpn = 0x123\n[interface v]\nport = fabric:lab/Hca1/1\nqpn = 0x123\n",

@@ -334,7 +334,7 @@ static void test_more_senders_than_room(void **state)
 	size_t n = er_udp4(b, ip_peer, ip_own, 20);
 
 	er_init();
-	for (unsigned int i = 0; i < IPOIB_MAX_NEIGH + 100; i++) {
+	for (unsigned int i = 0; i < IPOIB_NEIGH_DEFAULT + 100; i++) {
 		er_rx_pkt(er_packet(ETH_P_IPV4, b, n), 100 + i % 1000, 0x100 + i, true, NULL);
 		assert_int_equal(er.ngot, 1);
 		er_clear();

@@ -331,15 +331,15 @@ static void test_floods_of_strange_senders_are_bounded(void **state)
 	struct ipoib_link_info i;
 
 	rig_init_up(&r, 1);
-	for (unsigned int k = 0; k < IPOIB_MAX_NEIGH + 500; k++) {
+	for (unsigned int k = 0; k < IPOIB_NEIGH_DEFAULT + 500; k++) {
 		struct ipoib_rx v = rx_of(0x0800, (uint16_t)(9 + k % 1000), 0x77, 20);
 
 		v.grh = grh_of(1000 + k, &own);
 		assert_int_equal(rx(&v), IPOIB_DROP_NONE);
 	}
 	ipoib_link_info(r.link, &i);
-	assert_int_equal(i.neighs, IPOIB_MAX_NEIGH);
-	rig_run(&r, IPOIB_NEIGH_IDLE + 3 * IPOIB_SWEEP);
+	assert_int_equal(i.neighs, IPOIB_NEIGH_DEFAULT);
+	rig_run(&r, IPOIB_NEIGH_IDLE + (IPOIB_SWEEP_STEP / IPOIB_SWEEP_REMOVE + 2) * IPOIB_SWEEP);
 	ipoib_link_info(r.link, &i);
 	assert_int_equal(i.neighs, 0);
 	assert_int_equal(i.paths, 0);

@@ -361,6 +361,30 @@ static void test_path_that_nobody_asks_for_is_freed(void **state)
 	sac_rig_fini(&r);
 }
 
+/*
+ * The SA does not answer, and callers ask for more paths than the cache has room for. The further callers are
+ * refused, and their requests are as cheap as those before.
+ */
+static void test_cache_that_is_full_of_open_queries_refuses_more(void **state)
+{
+	static struct waiter w[SAC_MAX_PATHS + 3];
+	struct sac_rig r;
+
+	sac_rig_init(&r, false, 1);
+	r.sa.deaf = true;
+	for (unsigned int k = 0; k < SAC_MAX_PATHS; k++)
+		assert_int_equal(get(&r, &w[k], 100 + k), -EINPROGRESS);
+	assert_int_equal(get(&r, &w[SAC_MAX_PATHS], 99), -ENOBUFS);
+	sac_paths_room(r.sac, SAC_MAX_PATHS + 1);
+	assert_int_equal(get(&r, &w[SAC_MAX_PATHS], 99), -EINPROGRESS);
+	assert_int_equal(get(&r, &w[SAC_MAX_PATHS + 1], 98), -ENOBUFS);
+	/* A path whose query has ended makes room for another one. */
+	while (!w[0].calls)
+		sac_rig_run(&r, NS_SEC(1));
+	assert_int_equal(get(&r, &w[SAC_MAX_PATHS + 1], 98), -EINPROGRESS);
+	sac_rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_answers_that_are_none_are_refused),
 		cmocka_unit_test(test_paths_are_listed),
 		cmocka_unit_test(test_path_that_nobody_asks_for_is_freed),
+		cmocka_unit_test(test_cache_that_is_full_of_open_queries_refuses_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
