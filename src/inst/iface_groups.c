@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "inst/iface_groups.h"
 
+#include <string.h>
 #include <sys/socket.h>
 
 #include "inst/host.h"
@@ -80,6 +81,18 @@ static void end(struct inst_iface *i)
 		i->host->groups_of = NULL;
 }
 
+/*
+ * Returns the time of the next comparison. All interfaces begin at the start of the program. Afterwards each has its own place
+ * in the period, so that 200 hosts do not read their lists at the same time.
+ */
+static ns_t next_comparison(const struct inst_iface *i, ns_t now)
+{
+	const char *name = i->ifc.link_name;
+	ns_t place = hash_siphash(&i->inst->ifcs.secret, name, strlen(name)) % PERIOD;
+
+	return now + PERIOD - (now + PERIOD - place) % PERIOD;
+}
+
 static void on_timer(struct timer *t, ns_t now)
 {
 	struct inst_iface *i = container_of(t, struct inst_iface, groups.timer);
@@ -96,7 +109,7 @@ static void on_timer(struct timer *t, ns_t now)
 		eth_groups_sync_end(i->ifc.eth, i->groups.exact, now);
 	iface_net_retry(i);
 	iface_mc_retry(i, now);
-	timer_arm(&i->inst->loop.timers, t, now + PERIOD);
+	timer_arm(&i->inst->loop.timers, t, next_comparison(i, now));
 }
 
 void iface_groups_init(struct inst_iface *i)
