@@ -11,9 +11,13 @@
 /*
  * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the
  * IPoIB link maps that token or address to a GID and a QPN. The kernel's table is read in pieces
- * (inst/neigh_dump.h), interface by interface. So the answer is still incomplete when the function
- * of the command returns (ctl_hold()).
+ * (inst/neigh_dump.h), interface by interface, and so is the link's table. So the answer is still
+ * incomplete when the function of the command returns (ctl_hold()).
  */
+
+#define SLICE \
+	128 /* slots of a link's table that are visited without a pause; a row takes about 5 us */
+#define PAUSE NS_USEC(100) /* pause after each slice */
 
 struct shower {
 	struct ctl_hold hold;
@@ -23,6 +27,8 @@ struct shower {
 	/* true if the tables of the interfaces after .i in the instance's list are read, too */
 	bool all;
 	json_t *kernel; /* link-layer address -> array of its IP addresses */
+	struct timer next; /* runs while slots of the link's table, from .at on, are left */
+	uint32_t at;
 };
 
 /*
@@ -114,6 +120,7 @@ static int read_table(struct shower *s)
 
 static void shower_free(struct shower *s)
 {
+	timer_cancel(&s->hold.req.in->loop.timers, &s->next);
 	inst_unwatch(&s->watch);
 	json_decref(s->kernel);
 	free(s);
@@ -145,14 +152,26 @@ static void go_on(struct shower *s, int err)
 	shower_free(s);
 }
 
+static void next_slice(struct timer *t, ns_t now)
+{
+	struct shower *s = container_of(t, struct shower, next);
+
+	s->hold.req.now = now;
+	if (ipoib_neigh_some(s->i->ifc.ipoib, &s->at, SLICE, neigh_row, s))
+		timer_arm(&s->hold.req.in->loop.timers, t, now + PAUSE);
+	else
+		go_on(s, 0);
+}
+
 static void on_dumped(struct neigh_dump *d, int err)
 {
 	struct shower *s = container_of(d, struct shower, dump);
 
-	s->hold.req.now = s->hold.req.in->loop.now;
-	if (!err)
-		ipoib_neigh_each(s->i->ifc.ipoib, neigh_row, s);
-	go_on(s, err);
+	s->at = 0;
+	if (err)
+		go_on(s, err);
+	else
+		next_slice(&s->next, s->hold.req.in->loop.now);
 }
 
 static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)
@@ -162,6 +181,7 @@ static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_
 	if (comes || i != s->i)
 		return;
 	neigh_dump_cancel(&s->dump);
+	timer_cancel(&s->hold.req.in->loop.timers, &s->next);
 	s->hold.req.now = now;
 	go_on(s, s->all ? 0 : -ENODEV);
 }
@@ -198,11 +218,13 @@ static void neigh_show(struct ctl_req *r)
 	s->all = all;
 	s->i = i;
 	s->watch.iface = on_iface;
+	timer_init(&s->next, next_slice);
 	s->hold.rows_at_end = true;
 	err = read_table(s);
 	if (err) {
 		refuse(r, s->i, err);
-		shower_free(s);
+		json_decref(s->kernel);
+		free(s);
 		return;
 	}
 	ctl_hold(r, &s->hold, show_gone);

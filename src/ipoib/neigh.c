@@ -324,21 +324,36 @@ void ipoib_neighs_fini(struct ipoib_link *l)
 	free(l->paths);
 }
 
+static void neigh_call(const struct ipoib_neigh *n,
+		       void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx)
+{
+	struct ipoib_neigh_info info = { .neigh = n };
+
+	if (!n->link)
+		return;
+	info.state = n->path->state;
+	info.status = n->path->status;
+	info.until = n->path->until;
+	info.rec = n->path->rec;
+	info.sl = n->path->ah.attr.sl;
+	info.held = n->held.n;
+	fn(ctx, &info);
+}
+
+bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
+		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx)
+{
+	uint32_t top = l->neigh_slots.top;
+
+	for (; slots && *at < top; slots--)
+		neigh_call(&l->neighs[(*at)++], fn, ctx);
+	return *at < top;
+}
+
 void ipoib_neigh_each(const struct ipoib_link *l,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx)
 {
-	for (uint32_t i = 0; i < l->neigh_slots.top; i++) {
-		const struct ipoib_neigh *n = &l->neighs[i];
-		struct ipoib_neigh_info info = { .neigh = n };
+	uint32_t at = 0;
 
-		if (!n->link)
-			continue;
-		info.state = n->path->state;
-		info.status = n->path->status;
-		info.until = n->path->until;
-		info.rec = n->path->rec;
-		info.sl = n->path->ah.attr.sl;
-		info.held = n->held.n;
-		fn(ctx, &info);
-	}
+	ipoib_neigh_some(l, &at, UINT32_MAX, fn, ctx);
 }

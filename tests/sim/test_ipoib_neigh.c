@@ -565,6 +565,30 @@ static void list_one(void *ctx, const struct ipoib_neigh_info *i)
 	assert_string_equal(ipoib_path_state_name(i->state), "ready");
 }
 
+static void count_one(void *ctx, const struct ipoib_neigh_info *i)
+{
+	++*(unsigned int *)ctx;
+}
+
+static void test_neighbours_are_listed_in_pieces(void **state)
+{
+	unsigned int n = 0;
+	uint32_t at = 0;
+
+	rig_init_up(&r, 1);
+	assert_false(ipoib_neigh_some(r.link, &at, 10, count_one, &n));
+	for (unsigned int k = 0; k < 25; k++)
+		rig_neigh(&r, 100 + k, 0x77);
+	assert_true(ipoib_neigh_some(r.link, &at, 10, count_one, &n));
+	assert_int_equal(n, 10);
+	assert_true(ipoib_neigh_some(r.link, &at, 10, count_one, &n));
+	assert_false(ipoib_neigh_some(r.link, &at, 10, count_one, &n));
+	assert_int_equal(n, 25);
+	assert_false(ipoib_neigh_some(r.link, &at, 10, count_one, &n));
+	assert_int_equal(n, 25);
+	rig_fini(&r);
+}
+
 static void test_neighbours_are_listed(void **state)
 {
 	rig_init_up(&r, 1);
@@ -809,6 +833,7 @@ int main(void)
 		cmocka_unit_test(test_neighbour_used_again_is_not_given_up),
 		cmocka_unit_test(test_full_table_makes_room_by_the_unused),
 		cmocka_unit_test(test_H24_probe_asks_before_the_first_packet),
+		cmocka_unit_test(test_neighbours_are_listed_in_pieces),
 		cmocka_unit_test(test_neighbours_are_listed),
 		cmocka_unit_test(test_lossy_sa_loses_no_packet_and_keeps_order),
 		cmocka_unit_test(test_packets_have_the_qkey_that_the_neighbour_has_said),

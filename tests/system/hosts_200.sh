@@ -43,6 +43,10 @@ echo "# $frames frames came, $asked if each host asked once for each other"
 check "the instance needed less than 15 us of CPU for each frame" test $((cpu * 1000)) -lt $((15 * (frames > asked ? frames : asked)))
 check "without a packet too many: no hop limit, no loop" equal 0 \
 	"$(u -j stats show | jq '[.stats[] | select(.counter == "drop_hop_limit") | .value] | add // 0')"
+# The link's table is visited in slices of 128 neighbours.
+listed() { u -j neigh show dev "$1" | jq '[.neigh[] | .ip[]] | unique | length'; }
+check "neigh show lists all $((hosts - 1)) others" equal $((hosts - 1)) "$(listed uib0@h1)"
+check "neigh show of all interfaces lists each of them" equal "$((hosts * (hosts - 1)))" "$(u -j neigh show | jq '.neigh | length')"
 lab_down
 check "the limits are as they were" restored
 finish
