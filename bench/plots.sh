@@ -8,9 +8,10 @@
 set -eu
 reports=$1 plots=$2 drawn=0
 here=$(dirname "$0")
-mkdir -p "$plots"
+command -v jq >/dev/null || { echo "plots: jq is missing: the package jq has it" >&2; exit 1; }
 draw() { # PROGRAM NAME: draw the report NAME.json
 	[ -f "$reports/$2.json" ] || return 0
+	mkdir -p "$plots"
 	"$here/$1" -o "$plots/$2.svg" "$reports/$2.json"
 	echo "$plots/$2.svg"
 	drawn=$((drawn + 1))

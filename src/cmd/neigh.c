@@ -7,6 +7,7 @@
 #include "eth/token.h"
 #include "inst/host.h"
 #include "inst/iface.h"
+#include "os/clock.h"
 
 /*
  * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the
@@ -15,9 +16,10 @@
  * incomplete when the function of the command returns (ctl_hold()).
  */
 
-#define SLICE \
-	128 /* slots of a link's table that are visited without a pause; a row takes about 5 us */
-#define PAUSE NS_USEC(100) /* pause after each slice */
+/* Slots of a link's table that are visited without a pause; a row takes about 5 us */
+#define SLICE 128
+#define PAUSE NS_MSEC(1) /* time after a slice in which no client gets rows of such a table */
+#define WAITING (1u << 20) /* octets that a client may have left unread before it gets more rows */
 
 struct shower {
 	struct ctl_hold hold;
@@ -156,9 +158,18 @@ static void next_slice(struct timer *t, ns_t now)
 {
 	struct shower *s = container_of(t, struct shower, next);
 
+	struct inst *in = s->hold.req.in;
+	bool more = true;
+
 	s->hold.req.now = now;
-	if (ipoib_neigh_some(s->i->ifc.ipoib, &s->at, SLICE, neigh_row, s))
-		timer_arm(&s->hold.req.in->loop.timers, t, now + PAUSE);
+	/* All clients together get one slice at a time, and @now may be long past. */
+	if (clock_now() >= in->next_slice && ctl_unread(&s->hold.req) < WAITING) {
+		more = ipoib_neigh_some(s->i->ifc.ipoib, &s->at, SLICE, neigh_row, s);
+		ctl_flush(&s->hold.req);
+		in->next_slice = clock_now() + PAUSE;
+	}
+	if (more)
+		timer_arm(&in->loop.timers, t, clock_now() + PAUSE);
 	else
 		go_on(s, 0);
 }
@@ -168,10 +179,11 @@ static void on_dumped(struct neigh_dump *d, int err)
 	struct shower *s = container_of(d, struct shower, dump);
 
 	s->at = 0;
+	s->hold.req.now = s->hold.req.in->loop.now;
 	if (err)
 		go_on(s, err);
 	else
-		next_slice(&s->next, s->hold.req.in->loop.now);
+		next_slice(&s->next, s->hold.req.now);
 }
 
 static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)

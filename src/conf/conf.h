@@ -23,7 +23,8 @@
 #define CONF_DEVICES_MAX 128
 #define CONF_DEVICES_DEFAULT 8
 #define CONF_STATIONS_MAX 64
-#define CONF_NEIGHBOURS_MAX 65536 /* more than a subnet has unicast LIDs */
+#define CONF_NEIGHBOURS_MAX \
+	65536 /* more than a subnet has ports; the lists of neighbours and paths that commands print get as long */
 #define CONF_STATIONS_DEFAULT 32
 /* level 1: without the M_Key, Set is refused and Get does not show the key */
 #define CONF_MKEY_PROTECT_DEFAULT 1

@@ -191,6 +191,16 @@ void ctl_row(struct ctl_req *r, json_t *row)
 		client_write(r->client, r->now);
 }
 
+void ctl_flush(struct ctl_req *r)
+{
+	client_write(r->client, r->now);
+}
+
+size_t ctl_unread(const struct ctl_req *r)
+{
+	return r->client->out_len - r->client->out_done;
+}
+
 static void finish(struct ctl_req *r, json_t *end)
 {
 	struct ctl_client *c = r->client;

@@ -75,6 +75,14 @@ json_t *ctl_strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void ctl_row(struct ctl_req *r, json_t *row);
 
+/*
+ * ctl_flush() - Send the rows so far, of an answer whose rows are otherwise sent at its end
+ *
+ * ctl_unread() - Return the number of octets of the answer that the client has not read yet, so that they wait to be sent
+ */
+void ctl_flush(struct ctl_req *r);
+size_t ctl_unread(const struct ctl_req *r);
+
 /* ctl_end() - End the answer with an exit status and the text of the error; @fmt is NULL if there is no error */
 void ctl_end(struct ctl_req *r, enum proto_exit status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

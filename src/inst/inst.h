@@ -108,6 +108,7 @@ struct inst {
 	struct list ifaces; /* list of struct inst_iface */
 	struct list by_pkeys; /* list of struct by_pkey: inst/by_pkey.h */
 	struct udp_links udps;
+	ns_t next_slice; /* time before which no command makes further rows of a large table */
 	struct neigh_dumps neigh_dumps;
 	struct list watches; /* list of struct inst_watch */
 	/* true after a failure whose cause is the environment; the exit status is then 3 */

@@ -500,14 +500,16 @@ struct ipoib_neigh_info {
 	uint8_t sl; /* SL of packets to the neighbour; valid in the same states as .rec */
 	unsigned int held; /* number of packets that wait for the path */
 };
+
 /*
  * ipoib_neigh_some() - Call @fn for the neighbours in the next @slots slots of the table, beginning with slot *at, and advance *at
  *
- * So a table can be visited in several calls, which begin with *at = 0. Neighbours that come or go between two calls may be
- * left out. Return: true if there are further slots
+ * So a table can be visited in several calls, the first of which has *at = 0. A neighbour that comes or goes between two calls
+ * may be left out, or, if it goes and comes again, appear twice. Return: true if there are further slots
  */
 bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
+/* ipoib_neigh_each() - Call @fn for all neighbours */
 void ipoib_neigh_each(const struct ipoib_link *l,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
 

@@ -35,7 +35,10 @@
  * IPOIB_SWEEP, so that packets do not wait for a whole sweep
  */
 #define IPOIB_SWEEP_STEP 2048
-/* Idle neighbours that one step removes; the others wait for the next sweep. The kernel's entries of all of them are deleted, too */
+/*
+ * Idle neighbours that one step removes; the others wait for the next sweep. The number is limited, because the kernel's entry of each of
+ * them is deleted, too. If all neighbours of a table are idle, it takes 16 sweeps to remove them
+ */
 #define IPOIB_SWEEP_REMOVE 128
 #define IPOIB_NEIGH_IDLE NS_SEC(600) /* idle time after which a neighbour is removed */
 #define IPOIB_PATH_LINES_EVERY NS_SEC(1)

@@ -158,12 +158,14 @@ static void sweep_step(struct timer *t, ns_t now)
 {
 	struct ipoib_link *l = container_of(t, struct ipoib_link, sweep_step);
 	uint32_t from = l->sweep_at, top = l->neigh_slots.top;
+	ns_t end = l->sweep_began + IPOIB_SWEEP;
 
 	l->sweep_at += IPOIB_SWEEP_STEP;
 	ipoib_neighs_sweep(l, from, l->sweep_at, now);
 	ipoib_paths_sweep(l, from, l->sweep_at, now);
 	if (l->sweep_at < top)
-		timer_arm(l->cfg.timers, t, l->sweep_began + IPOIB_SWEEP * l->sweep_at / top);
+		timer_arm(l->cfg.timers, t,
+			  end > now ? now + (end - now) * IPOIB_SWEEP_STEP / (top - from) : now);
 }
 
 static void link_sweep(struct timer *t, ns_t now)

@@ -199,6 +199,7 @@ struct ipoib_link {
 	/* Tables. */
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
+	int paths_needed; /* number of paths for which the link has asked for room in the SA client */
 	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
 	/* slot at which the next search for a removable neighbour begins */
 	uint32_t neigh_hand;

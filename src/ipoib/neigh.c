@@ -301,7 +301,8 @@ int ipoib_neighs_init(struct ipoib_link *l)
 {
 	uint32_t max = l->cfg.max_neighs ? l->cfg.max_neighs : IPOIB_NEIGH_DEFAULT;
 
-	sac_paths_room(l->sac, max);
+	l->paths_needed = (int)max;
+	sac_paths_room(l->sac, l->paths_needed);
 	l->neighs = calloc(max, sizeof(*l->neighs));
 	l->paths = calloc(max, sizeof(*l->paths));
 	if (!l->neighs || !l->paths || ipoib_slots_init(&l->neigh_slots, max) ||
@@ -315,6 +316,7 @@ void ipoib_neighs_fini(struct ipoib_link *l)
 	for (uint32_t i = 0; i < l->neigh_slots.top; i++)
 		if (l->neighs[i].link)
 			neigh_free(&l->neighs[i]);
+	sac_paths_room(l->sac, -l->paths_needed);
 	htab_fini(&l->neigh_tab);
 	htab_fini(&l->rev_tab);
 	htab_fini(&l->path_tab);

@@ -82,7 +82,7 @@ struct sac {
 	 * while the SA is asked
 	 */
 	struct list paths, pending;
-	unsigned int npaths, max_paths;
+	unsigned int npaths, needed; /* .needed: paths that the users need at a time */
 	struct timer path_sweep;
 
 	/* members of group.c and ask.c */

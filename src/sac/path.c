@@ -170,11 +170,21 @@ static int path_evict(struct sac *s)
 	return 0;
 }
 
+void sac_paths_room(struct sac *s, int n)
+{
+	s->needed += (unsigned int)n;
+}
+
+static bool is_full(const struct sac *s)
+{
+	return s->npaths >= SAC_MAX_PATHS && s->npaths >= s->needed;
+}
+
 static struct sac_path *path_new(struct sac *s, const struct sac_path_key *key)
 {
 	struct sac_path *p;
 
-	if (s->npaths >= s->max_paths && path_evict(s))
+	if (is_full(s) && path_evict(s))
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -312,14 +322,7 @@ void sac_paths_init(struct sac *s)
 {
 	list_init(&s->paths);
 	list_init(&s->pending);
-	s->max_paths = SAC_MAX_PATHS;
 	timer_init(&s->path_sweep, path_sweep);
-}
-
-void sac_paths_room(struct sac *s, unsigned int n)
-{
-	if (n > s->max_paths)
-		s->max_paths = n;
 }
 
 static void paths_free(struct sac *s, struct list *paths)

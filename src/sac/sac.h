@@ -204,8 +204,12 @@ struct sac_path_wait {
 int sac_path_get(struct sac *s, const struct sac_path_key *key, struct sac_path_wait *w,
 		 struct ib_path_rec *ret, ns_t now);
 
-/* sac_paths_room() - Let the cache have room for at least @n paths, because a user may need as many at a time */
-void sac_paths_room(struct sac *s, unsigned int n);
+/*
+ * sac_paths_room() - Say that a user may need @n paths at a time, or, with a negative number, that it no longer does
+ *
+ * The cache has room for the paths of all users together, and at least for SAC_MAX_PATHS.
+ */
+void sac_paths_room(struct sac *s, int n);
 
 /* sac_path_cancel() - Do not call w->done() any more; no effect if @w does not wait */
 void sac_path_cancel(struct sac_path_wait *w);

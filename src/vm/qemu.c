@@ -147,8 +147,8 @@ static void add_machine(struct qemu_args *a, const struct qemu_cfg *c)
  *
  * The TSC of an emulated processor is this machine's TSC. If the guest measured its rate during the boot on a busy
  * machine, the guest's time would run several times too fast, and its link would lose the peer again and again. So the
- * guest is told the rate. If the rate is unknown, the guest takes its time from the HPET, whose time is QEMU's own, and
- * each reading of which leaves the emulation.
+ * guest is told the rate, and its own measurement may correct it by 1 % at most. If the rate is unknown, the guest takes
+ * its time from the HPET, whose time is QEMU's own, and each reading of which leaves the emulation.
  */
 static const char *clock_words(char *buf, size_t size, const struct qemu_cfg *c)
 {

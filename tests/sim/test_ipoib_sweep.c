@@ -65,6 +65,27 @@ static void test_large_table_is_swept_in_steps(void **state)
 		check_steps(n[k]);
 }
 
+/* The steps of a sweep are spread evenly over IPOIB_SWEEP. */
+static void test_steps_of_a_sweep_are_spread(void **state)
+{
+	enum { STEPS = 4 };
+	ns_t at[2 * STEPS];
+
+	fill(STEPS * IPOIB_SWEEP_STEP);
+	for (unsigned int k = 0; k < 2 * STEPS; k++) {
+		unsigned int before = neighbours();
+
+		while (neighbours() == before)
+			next_timer();
+		at[k] = r.s.now;
+		assert_int_equal(before - neighbours(), IPOIB_SWEEP_REMOVE);
+	}
+	for (unsigned int k = 1; k < 2 * STEPS; k++)
+		assert_in_range(at[k] - at[k - 1], IPOIB_SWEEP / STEPS - NS_MSEC(1),
+				IPOIB_SWEEP / STEPS + NS_MSEC(1));
+	rig_fini(&r);
+}
+
 /* A neighbour is idle only if a whole sweep has passed without a packet, wherever in the table it is. */
 static void test_sweep_in_steps_spares_what_is_used(void **state)
 {
@@ -109,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_large_table_is_swept_in_steps),
+		cmocka_unit_test(test_steps_of_a_sweep_are_spread),
 		cmocka_unit_test(test_sweep_in_steps_spares_what_is_used),
 		cmocka_unit_test(test_sweep_begins_anew_after_the_link_was_down),
 		cmocka_unit_test(test_more_neighbours_than_the_limit_are_refused),

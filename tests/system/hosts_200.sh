@@ -45,6 +45,18 @@ check "without a packet too many: no hop limit, no loop" equal 0 \
 	"$(u -j stats show | jq '[.stats[] | select(.counter == "drop_hop_limit") | .value] | add // 0')"
 # The link's table is visited in slices of 128 neighbours.
 listed() { u -j neigh show dev "$1" | jq '[.neigh[] | .ip[]] | unique | length'; }
+leave() { # clients ask for the neighbours of all interfaces, and leave after the first octets of the answer
+	python3 - "/run/uipoib/$inst.sock" <<-'PY'
+		import socket, sys
+		for i in range(10):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall(b'{"v":1,"cmd":"neigh show"}\n')
+		    assert s.recv(100)
+		    s.close()
+	PY
+}
+check "clients leave in the middle of the list" leave
 check "neigh show lists all $((hosts - 1)) others" equal $((hosts - 1)) "$(listed uib0@h1)"
 check "neigh show of all interfaces lists each of them" equal "$((hosts * (hosts - 1)))" "$(u -j neigh show | jq '.neigh | length')"
 lab_down

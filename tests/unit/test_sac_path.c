@@ -375,7 +375,11 @@ static void test_cache_that_is_full_of_open_queries_refuses_more(void **state)
 	for (unsigned int k = 0; k < SAC_MAX_PATHS; k++)
 		assert_int_equal(get(&r, &w[k], 100 + k), -EINPROGRESS);
 	assert_int_equal(get(&r, &w[SAC_MAX_PATHS], 99), -ENOBUFS);
-	sac_paths_room(r.sac, SAC_MAX_PATHS + 1);
+	/* The users' needs are added up, until a user goes. */
+	sac_paths_room(r.sac, SAC_MAX_PATHS);
+	sac_paths_room(r.sac, 7);
+	sac_paths_room(r.sac, 1);
+	sac_paths_room(r.sac, -7);
 	assert_int_equal(get(&r, &w[SAC_MAX_PATHS], 99), -EINPROGRESS);
 	assert_int_equal(get(&r, &w[SAC_MAX_PATHS + 1], 98), -ENOBUFS);
 	/* A path whose query has ended makes room for another one. */

@@ -210,13 +210,13 @@ done
 check "the output, all of it" equal "$(seq 50000 | md5sum)" "$(tail -n 50000 "$work/out" | md5sum)"
 check "standard error apart from it" equal error "$(cat "$work/err")"
 check "what was written in the share is here" equal from-vm "$(cat "$work/shared/file")"
-# Between two moments, the time that passes in the VM must be that of this machine, within 1 %.
+# Between two moments, the time that passes in the VM must be that of this machine, within 2 %: the guest may correct the rate of the TSC by 1 %.
 same_time() {
 	local b0 b1 e0 e1 here
 	read -r b0 b1 <"$work/shared/begins" && read -r e0 e1 <"$work/shared/ends" || return 1
 	here=$(($(stat -c %.9Y "$work/shared/end" | tr -d .) - $(stat -c %.9Y "$work/shared/begin" | tr -d .)))
 	echo "$here ns here, between $((e0 - b1)) and $((e1 - b0)) there"
-	[ $here -gt $(((e0 - b1) * 99 / 100)) ] && [ $here -lt $(((e1 - b0) * 101 / 100)) ]
+	[ $here -gt $(((e0 - b1) * 98 / 100)) ] && [ $here -lt $(((e1 - b0) * 102 / 100)) ]
 }
 check "the VM's time passes as fast as that of this machine" same_time
 uses_tsc() { [ "$(cat $clocksource)" != tsc ] || equal tsc "$(cat "$work/shared/clocksource")"; }
