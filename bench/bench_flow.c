@@ -23,7 +23,6 @@
  * virtual time takes, without packets of the flow, in one IPOIB_SWEEP. It includes the sweeps of the SM.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static ns_t clock_of(clockid_t which)
 
 /* --- the flow */
 
-/* Puts a frame of @len octets of IPv4 into the TAP of the first host. */
+/* Puts a frame of IPv4 into the TAP of the first host. */
 static void send_frame(struct lab *l, const uint8_t *hw, const uint8_t dst[4], enum kind kind)
 {
 	static uint8_t b[14 + 40 + SUPER];
@@ -245,7 +244,6 @@ static void set_groups(struct place *pl)
 		send_frame(l, hw, group, DATAGRAM);
 	}
 	lab_run(l, NS_SEC(5));
-	pl->got = 0;
 }
 
 static void set_up(struct place *pl, const char *what)

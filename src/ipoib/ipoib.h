@@ -509,9 +509,6 @@ struct ipoib_neigh_info {
  */
 bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
-/* ipoib_neigh_each() - Call @fn for all neighbours */
-void ipoib_neigh_each(const struct ipoib_link *l,
-		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
 
 /* --- Groups --- */
 

@@ -199,7 +199,6 @@ struct ipoib_link {
 	/* Tables. */
 	struct ipoib_neigh *neighs;
 	struct ipoib_slots neigh_slots;
-	int paths_needed; /* number of paths for which the link has asked for room in the SA client */
 	struct htab neigh_tab, rev_tab; /* neighbours by (GID, QPN), and by (SLID, QPN) */
 	/* slot at which the next search for a removable neighbour begins */
 	uint32_t neigh_hand;
@@ -237,7 +236,7 @@ struct ipoib_link {
 /* The arguments are evaluated only if the log takes lines of this level, because printing a GID takes longer than most changes of a state. */
 #define ipoib_log(l, lvl, fmt, ...)                                                      \
 	do {                                                                             \
-		if ((l)->cfg.log && (l)->cfg.log->max >= (lvl))                          \
+		if (log_wants((l)->cfg.log, lvl))                                        \
 			log_to((l)->cfg.log, lvl, "%s: " fmt, (l)->name, ##__VA_ARGS__); \
 	} while (0)
 

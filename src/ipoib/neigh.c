@@ -301,12 +301,12 @@ int ipoib_neighs_init(struct ipoib_link *l)
 {
 	uint32_t max = l->cfg.max_neighs ? l->cfg.max_neighs : IPOIB_NEIGH_DEFAULT;
 
-	l->paths_needed = (int)max;
-	sac_paths_room(l->sac, l->paths_needed);
+	int err = ipoib_slots_init(&l->neigh_slots, max);
+
+	sac_paths_room(l->sac, (int)max);
 	l->neighs = calloc(max, sizeof(*l->neighs));
 	l->paths = calloc(max, sizeof(*l->paths));
-	if (!l->neighs || !l->paths || ipoib_slots_init(&l->neigh_slots, max) ||
-	    ipoib_slots_init(&l->path_slots, max))
+	if (err || !l->neighs || !l->paths || ipoib_slots_init(&l->path_slots, max))
 		return -ENOMEM;
 	return 0;
 }
@@ -316,7 +316,7 @@ void ipoib_neighs_fini(struct ipoib_link *l)
 	for (uint32_t i = 0; i < l->neigh_slots.top; i++)
 		if (l->neighs[i].link)
 			neigh_free(&l->neighs[i]);
-	sac_paths_room(l->sac, -l->paths_needed);
+	sac_paths_room(l->sac, -(int)l->neigh_slots.max); /* 0 if the table was not made */
 	htab_fini(&l->neigh_tab);
 	htab_fini(&l->rev_tab);
 	htab_fini(&l->path_tab);
@@ -350,12 +350,4 @@ bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
 	for (; slots && *at < top; slots--)
 		neigh_call(&l->neighs[(*at)++], fn, ctx);
 	return *at < top;
-}
-
-void ipoib_neigh_each(const struct ipoib_link *l,
-		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx)
-{
-	uint32_t at = 0;
-
-	ipoib_neigh_some(l, &at, UINT32_MAX, fn, ctx);
 }

@@ -5,7 +5,7 @@ void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!s || !s->emit || lvl > s->max)
+	if (!log_wants(s, lvl))
 		return;
 	va_start(ap, fmt);
 	s->emit(s, lvl, fmt, ap);

@@ -8,6 +8,7 @@
  */
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum log_level {
 	LOG_LVL_ERR,
@@ -35,6 +36,12 @@ struct log_sink {
 	enum log_level max;
 	struct log_about about;
 };
+
+/* log_wants() - Tell whether the log takes lines of this level; NULL is a log that takes none */
+static inline bool log_wants(const struct log_sink *s, enum log_level lvl)
+{
+	return s && s->emit && lvl <= s->max;
+}
 
 void log_to(const struct log_sink *s, enum log_level lvl, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

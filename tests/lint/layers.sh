@@ -123,12 +123,14 @@ done
 lib=${O:-build}
 if [ -f "$lib/libcli.a" ]; then
 	declare -A where
+	archived=()
 	for r in "${rooms[@]}"; do
-		[ "$r" != preload ] && [ -f "$lib/lib$r.a" ] || continue
+		[ "$r" = preload ] || [ ! -f "$lib/lib$r.a" ] || archived+=("$r")
+	done
+	for r in "${archived[@]}"; do
 		for s in $(nm -g --defined-only "$lib/lib$r.a" 2>/dev/null | awk 'NF == 3 { print $3 }'); do where[$s]=$r; done
 	done
-	for r in "${rooms[@]}"; do
-		[ "$r" != preload ] && [ -f "$lib/lib$r.a" ] || continue
+	for r in "${archived[@]}"; do
 		for s in $(nm -gu "$lib/lib$r.a" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u); do
 			w=${where[$s]-}
 			[ -z "$w" ] && continue

@@ -32,13 +32,20 @@ mv "$work/half.json" "$work/bench/net.json"
 
 # --- a flow among more and more others
 for round in 0 1 2; do
-	for row in "hops1 200 700" "hops2 220 800" "hops8 400 1150" "hosts2 300 900" "hosts200 303 907"; do
-		for figure in datagram super_frame; do
-			value=${row#* }
-			[ $figure = super_frame ] || value=${value% *}
-			echo "{\"row\": \"${row%% *}\", \"mtu\": 2044, \"round\": $round, \"figure\": \"$figure\", \"value\": $((${value#* } + round))}"
-		done
-	done
+	while read -r row figure value; do
+		echo "{\"row\": \"$row\", \"mtu\": 2044, \"round\": $round, \"figure\": \"$figure\", \"value\": $((value + round))}"
+	done <<-'VALUES'
+		hops1 datagram 200
+		hops1 super_frame 700
+		hops2 datagram 220
+		hops2 super_frame 800
+		hops8 datagram 400
+		hops8 super_frame 1150
+		hosts2 datagram 300
+		hosts2 super_frame 900
+		hosts200 datagram 303
+		hosts200 super_frame 907
+	VALUES
 done >"$work/flow"
 check "a report of bench/flow.sh" python3 bench/net_report.py "$work/flow" "$work/bench/flow.json" load_at_start=0 load_at_end=0
 flow_ratio() { jq ".rows[] | select(.row == \"$1\").figures.datagram.ratio.$2.median * 100 | round" "$work/bench/flow.json"; }

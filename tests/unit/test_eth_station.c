@@ -162,6 +162,7 @@ static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 {
 	struct ipoib_lladdr third = er_peer_addr(9, 0x99), own;
 	uint8_t m[64], hw[20], third_hw[20];
+	uint32_t at = 0;
 	size_t n;
 
 	begin(MAX);
@@ -173,7 +174,7 @@ static void test_R50_reply_to_a_station_asks_for_the_path(void **state)
 	n = arp(m, ARP_HRD_INFINIBAND, ARP_OP_REPLY, third_hw, er_ip_peer, hw, a_ip);
 	er_rx_station(a, ETH_P_ARP4, m, n);
 	seen = IPOIB_PATH_NONE;
-	ipoib_neigh_each(er.r.link, on_neigh, &third);
+	ipoib_neigh_some(er.r.link, &at, UINT32_MAX, on_neigh, &third);
 	assert_int_equal(seen, IPOIB_PATH_QUERY);
 	er_fini();
 }
