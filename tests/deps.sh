@@ -48,7 +48,7 @@ build_pkgs=(gcc make libc6-dev libisal-dev libmnl-dev libpcap-dev libinih-dev li
 vm_pkgs=("${build_pkgs[@]}" binutils qemu-system-x86 linux-image-amd64 linux-headers-amd64 kmod xz-utils
 	infiniband-diags)
 check_pkgs=("${build_pkgs[@]}" libcmocka-dev clang-format clang-tidy
-	universal-ctags git python3 tshark iperf3 curl ndisc6 iputils-arping avahi-daemon avahi-utils dbus
+	universal-ctags git python3 tshark iperf3 strace curl ndisc6 iputils-arping avahi-daemon avahi-utils dbus
 	jq ethtool procps util-linux isc-dhcp-client isc-dhcp-server dnsmasq-base radvd opensm infiniband-diags libumad2sim0 ibsim-utils)
 # dpkg-buildpackage requires build-essential, although this project needs no C++.
 deb_pkgs=("${build_pkgs[@]}" git build-essential debhelper dh-dkms dpkg-dev)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "inst/port.h"
 #include "inst/udplink.h"
 #include "netdev/ibtap.h"
+#include "os/clock.h"
 
 static void iface_log(const struct inst_iface *i, enum log_level lvl, const char *what, int err)
 {
@@ -62,6 +64,32 @@ static int read_tap(void *ctx, struct pkt **ret)
 	return 0;
 }
 
+/* Returns the number of datagrams of a frame: 0 for a TCP super-frame, 1 for any other single packet */
+static unsigned int datagrams(const struct tap_vnet *v, uint32_t len)
+{
+	switch (v->gso) {
+	case TAP_GSO_NONE:
+		return 1;
+	case TAP_GSO_UDP4:
+	case TAP_GSO_UDP6:
+		return (len - v->hdr_len + v->gso_size - 1) / v->gso_size;
+	default:
+		return 0;
+	}
+}
+
+static void let_reader_run(struct inst *in, unsigned int wrote)
+{
+	ns_t before, now;
+
+	if (!yield_wrote(&in->yield, wrote, in->loop.now))
+		return;
+	before = clock_now();
+	sched_yield();
+	now = clock_now();
+	yield_took(&in->yield, now - before, now);
+}
+
 static void on_deliver(void *ctx, struct eth_frame *f)
 {
 	struct inst_iface *i = ctx;
@@ -80,6 +108,8 @@ static void on_deliver(void *ctx, struct eth_frame *f)
 	i->written = i->inst->loop.turns;
 	if (tap_write(&i->tap, &vnet, iov, eth_frame_iov(f, iov + 1)))
 		i->tap_write_errors++;
+	else
+		let_reader_run(i->inst, datagrams(&vnet, f->len));
 	eth_frame_free(f);
 }
 

@@ -27,6 +27,7 @@
 #include "inst/neigh_dump.h"
 #include "netdev/tap.h"
 #include "os/loop.h"
+#include "os/yield.h"
 #include "util/log.h"
 
 #define INST_NAME_MAX 32
@@ -108,6 +109,7 @@ struct inst {
 	struct list ifaces; /* list of struct inst_iface */
 	struct list by_pkeys; /* list of struct by_pkey: inst/by_pkey.h */
 	struct udp_links udps;
+	struct yield yield; /* to the readers of TAPs */
 	ns_t next_slice; /* time before which no command makes further rows of a large table */
 	struct neigh_dumps neigh_dumps;
 	struct list watches; /* list of struct inst_watch */
