@@ -37,7 +37,11 @@
 #include "util/frame.h"
 
 #define TAP_FRAME_MAX (65536 + 44) /* largest frame: gso_max_size and the longest link header */
-#define TAP_SMALL (PKT_HDR_MAX - 100) /* longest frame that is copied to pkt->hdr */
+/*
+ * Longest frame that is copied to pkt->hdr, where it leaves room for the headers LRH to DETH (68 octets) and for the
+ * encapsulation
+ */
+#define TAP_SMALL (PKT_HDR_MAX - 80)
 
 /* Kinds of network devices, which differ in link header and virtio-net header */
 enum tap_kind {
@@ -123,7 +127,8 @@ struct tap_rx {
 	 * than the room in .cur
 	 */
 	struct pkt_buf *cur, *spare;
-	uint32_t off; /* first free octet of .cur */
+	/* where the next frame begins in .cur, directly after its virtio-net header */
+	uint32_t off;
 	uint32_t expect; /* length of the last frame that was stored in a buffer */
 };
 

@@ -11,11 +11,16 @@
 /*
  * DOC: Packing of frames that are read
  *
- * The length of a frame is known only after it has been read. So one readv() fills the rest of the
- * current buffer first, and then a spare buffer, in which it leaves a gap as long as the rest:
+ * The length of a frame is known only after it has been read. If the rest of the current buffer has
+ * room for the longest frame, one read() puts the virtio-net header and the frame there:
  *
- *	cur	|frame|frame|......rest......|
- *	spare	|     gap as long as rest    |.....continued.....|
+ *	cur	|frame|frame|vnet|......rest......|
+ *
+ * Otherwise one readv() fills the rest first, and then a spare buffer, in which it leaves a gap as
+ * long as the rest:
+ *
+ *	cur	|frame|frame|vnet|...rest...|
+ *	spare	|   gap as long as rest     |.....continued.....|
  *
  * A frame that fits into the rest stays in it. The tail of a longer frame stays in the spare
  * buffer; the head of this frame is copied to the gap before the tail, and the spare buffer becomes
@@ -25,7 +30,8 @@
 #define RX_ALIGN 64u /* each frame in a buffer starts at a cache line */
 #define RX_REST 2048u /* if fewer octets are left in a buffer, no frame is read into them */
 
-static_assert(PKT_BUF_SIZE >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
+static_assert(PKT_BUF_SIZE - RX_ALIGN >= TAP_FRAME_MAX, "a fresh buffer takes any frame");
+static_assert(VNET_LEN_MAX <= RX_ALIGN, "the header is before the first frame of a buffer");
 static_assert(sizeof(struct virtio_net_hdr) == 10, "the legacy header, as tap_open() asks for");
 static_assert(TAP_FRAME_MAX >= 65536 + 22, "an Ethernet header and two VLAN tags");
 
@@ -50,13 +56,19 @@ void tap_rx_fini(struct tap_rx *rx)
 	rx->cur = rx->spare = NULL;
 }
 
-static void rx_next_buf(struct tap_rx *rx)
+/* Makes the spare buffer, if there is one, the current buffer, whose first frame begins at @off. */
+static void rx_next_buf(struct tap_rx *rx, uint32_t off)
 {
 	if (rx->cur)
 		pkt_buf_put(rx->cur);
 	rx->cur = rx->spare;
 	rx->spare = NULL;
-	rx->off = 0;
+	rx->off = off;
+}
+
+static bool rx_fits(const struct tap_rx *rx)
+{
+	return PKT_BUF_SIZE - rx->off >= TAP_FRAME_MAX;
 }
 
 /* Makes sure that .cur and .spare together have room for the longest frame. */
@@ -69,54 +81,44 @@ static int rx_prepare(struct tap_rx *rx)
 	 * still be in the CPU's cache.
 	 */
 	if (rx->cur && rx->cur->refs == 1)
-		rx->off = 0;
+		rx->off = RX_ALIGN;
 	rest = PKT_BUF_SIZE - rx->off;
-	if (rx->cur && (rest < RX_REST || rest < rx->expect))
-		rx_next_buf(rx);
-	if (!rx->cur) {
-		rx->cur = rx->spare ? rx->spare : pkt_buf_alloc(rx->pool);
-		rx->spare = NULL;
-		rx->off = 0;
-		if (!rx->cur)
-			return -ENOBUFS;
-	}
-	if (PKT_BUF_SIZE - rx->off < TAP_FRAME_MAX && !rx->spare) {
+	if (!rx->cur || rest < RX_REST || rest < rx->expect)
+		rx_next_buf(rx, RX_ALIGN);
+	if (!rx->cur)
+		rx->cur = pkt_buf_alloc(rx->pool);
+	if (rx->cur && !rx_fits(rx) && !rx->spare)
 		rx->spare = pkt_buf_alloc(rx->pool);
-		if (!rx->spare)
-			return -ENOBUFS;
-	}
-	return 0;
+	return rx->cur && (rx_fits(rx) || rx->spare) ? 0 : -ENOBUFS;
 }
 
-static ssize_t rx_readv(const struct tap *t, struct tap_rx *rx, union vnet_buf *h)
+/* Reads a frame, with its virtio-net header of @hlen octets before it */
+static ssize_t rx_read(const struct tap *t, struct tap_rx *rx, uint32_t hlen)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;
-	struct iovec iov[3] = {
-		{ h, vnet_len(t->kind) },
-		{ rx->cur->data + rx->off, rest },
-	};
-	int n = 2;
+	struct iovec iov[2] = { { rx->cur->data + rx->off - hlen, hlen + rest } };
 	ssize_t got;
 
-	if (rest < TAP_FRAME_MAX)
-		iov[n++] = (struct iovec){ rx->spare->data + rest, PKT_BUF_SIZE - rest };
+	if (!rx_fits(rx))
+		iov[1] = (struct iovec){ rx->spare->data + rest, PKT_BUF_SIZE - rest };
 	do
-		got = readv(t->fd, iov, n);
+		got = iov[1].iov_len ? readv(t->fd, iov, 2)
+				     : read(t->fd, iov[0].iov_base, iov[0].iov_len);
 	while (got < 0 && errno == EINTR);
 	return got < 0 ? -errno : got;
 }
 
-/* Attaches the frame of @len octets, which rx_readv() has read, to @p as the payload. */
+/* Attaches the frame of @len octets, which rx_read() has read, to @p as the payload. */
 static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 {
 	uint32_t rest = PKT_BUF_SIZE - rx->off;
 	const uint8_t *data;
 
 	if (len > rest) {
-		/* without a spare buffer, rx_readv() cannot have read more than the rest of .cur */
+		/* without a spare buffer, rx_read() cannot have read more than the rest of .cur */
 		assert(rx->spare);
 		memcpy(rx->spare->data, rx->cur->data + rx->off, rest);
-		rx_next_buf(rx);
+		rx_next_buf(rx, 0);
 	}
 	data = rx->cur->data + rx->off;
 	if (len <= TAP_SMALL) {
@@ -124,7 +126,8 @@ static void rx_place(struct tap_rx *rx, struct pkt *p, uint32_t len)
 		return;
 	}
 	pkt_add_slice(p, rx->cur, data, len);
-	rx->off += (len + RX_ALIGN - 1) & ~(RX_ALIGN - 1);
+	/* the virtio-net header of the next frame is between the frames */
+	rx->off += (len + VNET_LEN_MAX + RX_ALIGN - 1) & ~(RX_ALIGN - 1);
 	if (rx->off > PKT_BUF_SIZE)
 		rx->off = PKT_BUF_SIZE;
 	rx->expect = len;
@@ -154,8 +157,8 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 		return -ENOBUFS;
 	}
 	for (;;) {
-		union vnet_buf h;
-		ssize_t got = rx_readv(t, rx, &h);
+		struct virtio_net_hdr h;
+		ssize_t got = rx_read(t, rx, hlen);
 		uint32_t len;
 
 		if (got < 0) {
@@ -167,7 +170,8 @@ int tap_read(struct tap *t, struct tap_rx *rx, struct tap_frame *ret)
 			continue;
 		}
 		len = (uint32_t)got - hlen;
-		if (vnet_decode(&ret->vnet, &h.h, rx_peek(rx), len, t->kind)) {
+		memcpy(&h, rx_peek(rx) - hlen, sizeof(h));
+		if (vnet_decode(&ret->vnet, &h, rx_peek(rx), len, t->kind)) {
 			t->stats.rx_bad++;
 			continue;
 		}
