@@ -170,6 +170,14 @@ static void on_emit(void *ctx, struct eth_frame *f)
 	eth_frame_free(f);
 }
 
+/* Return 0 if the frame is too short */
+static uint16_t ethertype(struct pkt *p)
+{
+	const uint8_t *h = pkt_pull(p, ETH_HLEN);
+
+	return h ? be16_at(h + 2 * ETH_ALEN) : 0;
+}
+
 /* Pass the packets of the batch to the other end of the link. */
 static void arrive(struct way *w)
 {
@@ -180,7 +188,7 @@ static void arrive(struct way *w)
 		if (why)
 			drop(w, why, f->pkt);
 		else
-			eth_gro_add(&w->gro, f->pkt);
+			eth_gro_add(&w->gro, f->pkt, ethertype(f->pkt));
 	}
 	w->n = 0;
 }
@@ -291,10 +299,8 @@ const struct way_mode *way_mode_find(const char *name)
 void way_init(struct way *w, const struct way_mode *mode, unsigned int mtu, struct pkt_pool *pool,
 	      struct tap *from, struct tap *to)
 {
-	static const struct eth_head head = { .len = ETH_HLEN, .type_at = 2 * ETH_ALEN };
-
 	*w = (struct way){ .mode = mode, .mtu = mtu, .from = from, .to = to };
 	tap_rx_init(&w->rx, pool);
-	eth_gro_init(&w->gro, &head, to->offload & TAP_OFFLOAD_TSO, to->offload & TAP_OFFLOAD_USO,
-		     on_emit, w);
+	eth_gro_init(&w->gro, ETH_HLEN, to->offload & TAP_OFFLOAD_TSO,
+		     to->offload & TAP_OFFLOAD_USO, on_emit, w);
 }

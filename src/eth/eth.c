@@ -74,7 +74,8 @@ int eth_if_create(struct eth_if **ret, const struct eth_if_cfg *cfg, const struc
 	eth_held_init(e);
 	eth_stations_init(e);
 	eth_out_init(e);
-	eth_gro_init(&e->gro, &e->shape->head, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
+	eth_gro_init(&e->gro, e->shape->head.len, cfg->gro_tcp, cfg->gro_udp, on_frame, e);
+	eth_coalesce_init(e);
 	*ret = e;
 	return 0;
 }

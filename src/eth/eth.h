@@ -319,7 +319,7 @@ void eth_groups_sync_seen(struct eth_if *e, enum ipoib_proto proto, const uint8_
 void eth_groups_sync_end(struct eth_if *e, bool exact, ns_t now);
 
 struct eth_stats {
-	/* frames read from the TAP; packets into which super-frames were split */
+	/* frames read from the TAP; packets into which super-frames of the kernel were split */
 	uint64_t tx_frames, tx_segments;
 	/* packets received from the link; frames written to the TAP after coalescing */
 	uint64_t rx_packets, rx_frames;

@@ -11,9 +11,13 @@
  * batch. Packets of a flow keep their order: if a packet cannot join its flow's super-frame, the
  * super-frame is written before the packet.
  *
- * A packet is coalesced only if its checksum is known to be right: either this process computed the
- * checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial checksum, as
- * super-frames of the kernel's own stack have.
+ * A received packet is coalesced only if its checksum is known to be right: either this process
+ * computed the checksum (FRAME_CSUM_OK), or gro.c has verified it. The super-frame has a partial
+ * checksum, as super-frames of the kernel's own stack have.
+ *
+ * Datagrams that the kernel sends are coalesced by the same code (eth_gro_init_sent()), if their
+ * checksums are partial. No receiver and no capture shows a difference: the packets that are cut from
+ * the super-frame (train/train.h) have the same octets, and the same order, as the datagrams.
  */
 
 #include <sys/uio.h>
@@ -25,21 +29,21 @@
 #define ETH_GRO_SEGS 64
 #define ETH_FRAME_PARTS (3 * ETH_GRO_SEGS)
 
-/* Layout of the link header (Ethernet or InfiniBand) with which each frame begins */
+/* Layout of the link header (Ethernet or InfiniBand) with which each frame of a TAP begins */
 struct eth_head {
 	uint8_t len; /* octets before the IP header */
 	uint8_t type_at; /* offset of the ethertype */
 };
 
 /*
- * A frame for the TAP: a chain of packets by pkt->next. The first packet has the link, IP and L4
- * headers, and its struct frame_info has the values for the virtio-net header (csum_start is an
- * offset from the IP header). The other packets have payload only.
+ * A packet, or a super-frame: a chain of packets by pkt->next. The first packet has the headers up
+ * to the L4 header, and its struct frame_info has the values for the virtio-net header (csum_start
+ * is an offset from the IP header). The other packets have payload only.
  */
 struct eth_frame {
 	struct pkt *first;
 	unsigned int n; /* number of packets in the chain */
-	uint32_t len; /* octets of the frame, link header included */
+	uint32_t len; /* octets of the frame, including those before the IP header */
 };
 
 /*
@@ -53,31 +57,44 @@ struct eth_gro_flow {
 	struct pkt *last;
 	uint32_t next_seq; /* TCP sequence number that a packet must have to join the super-frame */
 	/*
-	 * .mss: octets of payload in the first packet; .hlen: octets of headers, the link header
-	 * included; .ip_id: IPv4 identification that a packet must have to join
+	 * .mss: octets of payload in the first packet; .hlen: octets of headers, including those
+	 * before the IP header; .ip_id: IPv4 identification that a packet must have to join
 	 */
 	uint16_t mss, hlen, ip_id;
 	uint8_t l4; /* offset of the L4 header */
 	bool ipv6, udp;
+	bool fixed_id; /* see struct frame_info */
 };
 
 struct eth_gro {
 	struct eth_gro_flow flow[ETH_GRO_FLOWS];
 	unsigned int n;
-	struct eth_head head; /* link header of all packets */
-	bool tcp, udp; /* kinds of super-frames that the TAP accepts */
+	unsigned int flows; /* number of entries of .flow that may be used */
+	unsigned int l3; /* octets before the IP header of each packet */
+	bool tcp, udp; /* kinds of packets that may be coalesced */
+	bool sent; /* the packets come from the kernel, see eth_gro_init_sent() */
 	eth_emit_fn *emit;
 	void *ctx;
 };
 
-void eth_gro_init(struct eth_gro *g, const struct eth_head *head, bool tcp, bool udp,
-		  eth_emit_fn *emit, void *ctx);
+/*
+ * eth_gro_init() - Initialize for received packets
+ * @l3:	octets before the IP header of each packet
+ * @tcp, @udp: kinds of super-frames that the TAP accepts
+ */
+void eth_gro_init(struct eth_gro *g, unsigned int l3, bool tcp, bool udp, eth_emit_fn *emit,
+		  void *ctx);
+/*
+ * eth_gro_init_sent() - Initialize for packets that the kernel sends, of which UDP datagrams with
+ * partial checksums are coalesced
+ */
+void eth_gro_init_sent(struct eth_gro *g, unsigned int l3, eth_emit_fn *emit, void *ctx);
 
 /*
- * eth_gro_add() - Add a packet that starts with its link header; takes ownership of the packet. The
- * link header must be contiguous in pkt.hdr[]
+ * eth_gro_add() - Add a packet of this ethertype; takes ownership of the packet. The octets before
+ * its IP header must be contiguous in pkt.hdr[]
  */
-void eth_gro_add(struct eth_gro *g, struct pkt *p);
+void eth_gro_add(struct eth_gro *g, struct pkt *p, uint16_t ethertype);
 
 /* eth_gro_flush() - Emit all super-frames; called at the end of each batch of received packets */
 void eth_gro_flush(struct eth_gro *g);

@@ -7,6 +7,7 @@
  * state.
  */
 
+#include "eth/coalesce.h"
 #include "eth/dhcp.h"
 #include "eth/eth.h"
 #include "eth/group.h"
@@ -38,7 +39,8 @@ struct eth_if {
 	struct eth_held_reports held;
 	struct eth_dhcp *dhcp;
 	struct eth_out out;
-	struct eth_gro gro;
+	struct eth_coalescer coalescer; /* of packets to the link */
+	struct eth_gro gro; /* of packets from the link */
 	struct pace_lines mtu_lines; /* log lines about MTUs in router advertisements */
 	struct eth_stats stats;
 };

@@ -52,7 +52,7 @@ static void deliver_one(struct eth_if *e, const struct eth_station *st, struct i
 		return;
 	}
 	memcpy(h, header, head->len);
-	eth_gro_add(&e->gro, p);
+	eth_gro_add(&e->gro, p, r->ethertype);
 }
 
 /*

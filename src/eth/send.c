@@ -7,6 +7,7 @@
 #include "eth/priv.h"
 #include "eth/shape.h"
 #include "train/train.h"
+#include "wire/ip.h"
 
 static_assert(TRAIN_HDR_MAX + ETH_HEAD_MAX <= PKT_HDR_MAX,
 	      "another interface of ours puts its link header before the headers of a packet");
@@ -46,6 +47,20 @@ static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to,
 		eth_drop(e, status == -ENOMEM ? ETH_DROP_NO_MEM : ETH_DROP_OFFLOAD, p);
 	else
 		pkt_to_batch(e, p, to, now);
+}
+
+/*
+ * Returns the number of frames of the TAP that @p represents, so that a drop of @p counts as so many:
+ * one, or the datagrams that were coalesced
+ */
+static unsigned int frames_of(const struct eth_if *e, const struct pkt *p)
+{
+	const struct frame_info *f = frame_info_const(p);
+	uint32_t hlen = e->profile->encap.len + f->csum_start + UDP_LEN;
+
+	if (!f->coalesced || pkt_is_train(p))
+		return pkt_count(p);
+	return (p->len - hlen + f->gso_size - 1) / f->gso_size;
 }
 
 /* --- super-frames: their packets are posted as far as the send queue has room */
@@ -88,12 +103,13 @@ static bool begin_first(struct eth_if *e)
 			    ipoib_link_ip_mtu(e->cfg.link));
 	if (!status) {
 		o->begun = true;
+		o->coalesced = frame_info(first_waiting(o)->pkt)->coalesced;
 		o->whole = e->cfg.trains && first_waiting(o)->dest_qpn != IB_QPN_MCAST &&
 			   pkt_is_train(first_waiting(o)->pkt) &&
 			   train_may_travel(first_waiting(o)->pkt);
 		return true;
 	}
-	e->stats.drops[why_not(status)]++;
+	e->stats.drops[why_not(status)] += frames_of(e, first_waiting(o)->pkt);
 	return false;
 }
 
@@ -110,7 +126,7 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 	st = eth_station_by_id(e, frame_info(to->pkt)->station);
 	to->qp = st ? st->qp : NULL;
 	if (!st)
-		e->stats.drops[ETH_DROP_STATION_QP]++;
+		e->stats.drops[ETH_DROP_STATION_QP] += frames_of(e, to->pkt);
 	return st != NULL;
 }
 
@@ -144,7 +160,7 @@ static bool send_first(struct eth_if *e, ns_t now)
 	if (!find_qp(e, first) || !begin_first(e))
 		return true;
 	while (e->out.room && first->pkt && (p = next_part(&e->out, &first->pkt))) {
-		e->stats.tx_segments += pkt_count(p);
+		e->stats.tx_segments += e->out.coalesced ? 0 : pkt_count(p);
 		if (pkt_is_train(p))
 			pkt_to_batch(e, p, first, now);
 		else
@@ -169,7 +185,8 @@ static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
 	struct eth_out *o = &e->out;
 
 	if (o->nwaiting == ETH_WAITING_MAX) {
-		eth_drop(e, ETH_DROP_NO_MEM, to->pkt);
+		e->stats.drops[ETH_DROP_NO_MEM] += frames_of(e, to->pkt);
+		pkt_free(to->pkt);
 		return;
 	}
 	o->waiting[(o->head + o->nwaiting++) % ETH_WAITING_MAX] = *to;
@@ -257,9 +274,11 @@ void eth_send_pkt(struct eth_if *e, struct pkt *p, void *ah, uint32_t dest_qpn, 
 
 void eth_tx_link(struct eth_if *e, struct ipoib_tx *v, unsigned int n, ns_t now)
 {
+	e->now = now;
 	ipoib_tx(e->cfg.link, v, n, now);
 	for (unsigned int i = 0; i < n; i++)
 		if (v[i].verdict == IPOIB_SEND)
-			eth_send_pkt(e, v[i].pkt, v[i].ah, v[i].dest_qpn, v[i].qkey, now);
+			eth_coalesce(e, &v[i], n);
+	eth_coalesce_flush(e);
 	eth_send_flush(e, now);
 }

@@ -16,12 +16,12 @@ struct train_fields train_fields_take(struct train_walk *w)
 {
 	const struct train_hdrs *h = &w->hdrs;
 	uint8_t *lrh = pkt_hdr(&w->pkt);
-	struct train_fields f = { .ipv4 = h->ipv4 };
+	struct train_fields f = { .counts_id = h->counts_id };
 
 	for (unsigned int i = 0; i < TRAIN_FIELDS; i++)
 		f.at[i] = (uint32_t)(w->psn - lrh);
 	take(&f, TRAIN_PSN, lrh, w->psn, UINT32_MAX);
-	if (h->ipv4) {
+	if (h->counts_id) {
 		f.ip_csum_rest = train_ip_csum_rest(be16_at(h->ip + 10), be16_at(h->ip + 4));
 		take(&f, TRAIN_ID, lrh, h->ip + 4, UINT32_MAX << 16);
 		take(&f, TRAIN_IP_CSUM, lrh, h->ip + 8, UINT16_MAX);

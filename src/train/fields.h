@@ -15,8 +15,8 @@
 
 enum {
 	TRAIN_PSN,
-	TRAIN_ID, /* IPv4: identification */
-	TRAIN_IP_CSUM, /* IPv4: header checksum */
+	TRAIN_ID, /* IPv4: identification, unless all packets have the same one */
+	TRAIN_IP_CSUM, /* IPv4: header checksum, as TRAIN_ID */
 	TRAIN_SEQ, /* TCP: sequence number */
 	TRAIN_CWR, /* TCP: the flag CWR, which only the first packet of a train has */
 	TRAIN_CSUM, /* TCP or UDP checksum */
@@ -30,7 +30,7 @@ enum {
 struct train_fields {
 	uint32_t at[TRAIN_FIELDS]; /* offsets of the words from the LRH */
 	uint32_t word[TRAIN_FIELDS]; /* in host byte order */
-	bool ipv4;
+	bool counts_id; /* as in struct train_hdrs */
 	uint32_t ip_csum_rest; /* see train_ip_csum_rest() */
 	uint32_t seq_step; /* from a packet to the next one */
 	unsigned int csum_shift; /* number of bits behind the TCP or UDP checksum in its word */
@@ -56,7 +56,7 @@ static inline void train_fields_next(struct train_fields *f)
 	f->word[TRAIN_PSN] = (f->word[TRAIN_PSN] + 1) & IB_QPN_MASK;
 	f->word[TRAIN_SEQ] += f->seq_step;
 	f->word[TRAIN_CWR] = 0;
-	if (f->ipv4) {
+	if (f->counts_id) {
 		f->word[TRAIN_ID] += 1u << 16;
 		f->word[TRAIN_IP_CSUM] =
 			train_ip_csum(f->ip_csum_rest, (uint16_t)(f->word[TRAIN_ID] >> 16));

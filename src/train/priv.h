@@ -55,7 +55,7 @@ static inline struct train_hdrs train_hdrs(struct pkt *p)
 {
 	uint8_t *ip = train_ip(p);
 
-	return (struct train_hdrs){ ip, train_l4(p), !train_is_ipv6(ip),
+	return (struct train_hdrs){ ip, train_l4(p), !train_is_ipv6(ip) && !frame_info(p)->fixed_id,
 				    !train_is_udp(frame_info(p)) };
 }
 
@@ -75,7 +75,7 @@ static inline uint8_t *train_psn(struct pkt *p)
  */
 static inline void train_advance(const struct train_hdrs *h, unsigned int k, uint32_t octets)
 {
-	if (h->ipv4)
+	if (h->counts_id)
 		be16_put(h->ip + 4, (uint16_t)(be16_at(h->ip + 4) + k));
 	if (h->tcp) {
 		be32_put(h->l4 + 4, be32_at(h->l4 + 4) + octets);

@@ -48,7 +48,6 @@ static unsigned int pull_headers(struct pkt *p, unsigned int l3, unsigned int l4
 static int payload_to_slice(struct pkt *p, unsigned int hlen)
 {
 	uint32_t n = p->len - hlen;
-	uint8_t h[TRAIN_HDR_MAX];
 	struct pkt_buf *b;
 
 	if (pkt_hdr_len(p) == hlen)
@@ -56,12 +55,8 @@ static int payload_to_slice(struct pkt *p, unsigned int hlen)
 	b = n <= PKT_BUF_SIZE ? pkt_buf_alloc(p->pool) : NULL;
 	if (!b)
 		return -ENOMEM;
-	memcpy(h, pkt_hdr(p), hlen);
 	pkt_copy_out(p, hlen, b->data, n);
-	pkt_trim_head(p, p->len);
-	memcpy(pkt_push(p, hlen), h, hlen);
-	pkt_add_slice(p, b, b->data, n);
-	pkt_buf_put(b);
+	pkt_replace_payload(p, hlen, b, n);
 	return 0;
 }
 

@@ -13,7 +13,8 @@
  * position of the packet in the train:
  *
  *	IP length, UDP length, PktLen, PayLen, PadCnt	from the length of the packet
- *	IPv4 identification, TCP sequence number, PSN	those of the first packet, counted upwards
+ *	TCP sequence number, PSN			those of the first packet, counted upwards
+ *	IPv4 identification				as these; the same in all packets with frame_info.fixed_id
  *	CWR						in the first packet only (RFC 3168 §6.1.2)
  *	FIN, PSH					in the last packet only
  *	checksums					computed over the packet
@@ -130,7 +131,8 @@ void train_unseal(struct pkt *p);
 /* Places of headers of a train, or of a packet of a train, in its hdr[] */
 struct train_hdrs {
 	uint8_t *ip, *l4; /* IP header; TCP or UDP header */
-	bool ipv4, tcp;
+	bool counts_id; /* IPv4, with an identification that counts upwards */
+	bool tcp;
 };
 
 /* A walk, which visits the packets of a train one after the other and does not change the train */

@@ -70,7 +70,7 @@ void train_walk_skip(struct train_walk *w, unsigned int n)
 	walk_payload(w, t->seg);
 	train_advance(&h, n, n * t->seg);
 	train_advance_psn(w->psn, n);
-	if (h.ipv4) /* All packets but the last have the same length. */
+	if (h.counts_id) /* All packets but the last have the same length. */
 		mend_ip_csum(h.ip, id);
 	w->k += n;
 }

@@ -45,6 +45,10 @@ struct frame_info {
 	 * because the CA makes the checksums
 	 */
 	uint8_t offload;
+	/* a super-frame that this process made of datagrams of the kernel (eth/coalesce.h) */
+	uint8_t coalesced : 1;
+	/* the packets of such a super-frame have the same IPv4 identification; all have DF */
+	uint8_t fixed_id : 1;
 };
 static_assert(sizeof(struct frame_info) <= PKT_PRIV_LEN, "it lies in struct pkt");
 

@@ -378,6 +378,17 @@ size_t pkt_copy_out(const struct pkt *p, uint32_t off, void *dst, size_t len)
 	return done;
 }
 
+void pkt_replace_payload(struct pkt *p, unsigned int hlen, struct pkt_buf *b, uint32_t n)
+{
+	while (p->nslices)
+		drop_first_slice(p);
+	memmove(p->hdr + PKT_HDR_MAX - hlen, pkt_hdr(p), hlen);
+	p->head = (uint16_t)(PKT_HDR_MAX - hlen);
+	p->len = hlen;
+	pkt_add_slice(p, b, b->data, n);
+	pkt_buf_put(b);
+}
+
 /*
  * Copy the slices of @p to @b, which has room for them, and make @b the only slice. Takes over the
  * caller's reference to @b.
@@ -387,11 +398,7 @@ static void move_payload(struct pkt *p, struct pkt_buf *b)
 	uint32_t hlen = pkt_hdr_len(p), plen = p->len - hlen;
 
 	pkt_copy_out(p, hlen, b->data, plen);
-	while (p->nslices)
-		drop_first_slice(p);
-	p->len = hlen;
-	pkt_add_slice(p, b, b->data, plen);
-	pkt_buf_put(b);
+	pkt_replace_payload(p, hlen, b, plen);
 }
 
 int pkt_unshare(struct pkt *p)

@@ -279,6 +279,12 @@ int pkt_shrink(struct pkt *p);
  */
 int pkt_unshare(struct pkt *p);
 
+/*
+ * pkt_replace_payload() - Keep the first @hlen octets of @p, which are in hdr[], and make the first @n octets of @b the
+ * only slice. Takes over the caller's reference to @b
+ */
+void pkt_replace_payload(struct pkt *p, unsigned int hlen, struct pkt_buf *b, uint32_t n);
+
 static inline void pkt_queue_add(struct pkt_queue *q, struct pkt *p)
 {
 	p->next = NULL;

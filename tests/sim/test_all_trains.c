@@ -87,6 +87,8 @@ struct run {
 	 * packets that arrived
 	 */
 	uint64_t got, whole;
+	/* number of these super-frames that were made of datagrams, and those with one identification */
+	uint64_t coalesced, fixed_id;
 };
 
 static struct run run[2];
@@ -221,6 +223,8 @@ static void got_super(struct run *x, const struct lab_host *to, const struct fra
 		got_segment(x, to, ip, hlen, l3, at, n, !at, at + n == len - hlen, k);
 	}
 	x->whole++;
+	x->coalesced += info->coalesced;
+	x->fixed_id += info->fixed_id;
 }
 
 static void on_frame(struct lab *l, struct lab_host *to, const struct eth_frame *f)
@@ -251,6 +255,8 @@ struct draw {
 	uint8_t flags;
 	uint16_t port;
 	bool mf, df, wrong_len, all; /* all: the packet is for the broadcast address */
+	unsigned int burst; /* number of such frames */
+	bool fixed_id; /* the frames of the burst have the same identification */
 };
 
 static struct draw draw_frame(struct prng *r, unsigned int f)
@@ -286,6 +292,12 @@ static struct draw draw_frame(struct prng *r, unsigned int f)
 			  : 1 + prng_below(r, 2044 - d.l3 - d.l4);
 	if (d.gso && d.payload > d.size * 128)
 		d.payload = d.size * 128;
+	d.burst = 1;
+	if (d.udp && !d.gso && prng_below(r, 3)) {
+		d.payload = 1 + prng_below(r, 300);
+		d.burst = 1 + prng_below(r, 150);
+		d.fixed_id = !prng_below(r, 3);
+	}
 	return d;
 }
 
@@ -338,19 +350,17 @@ static uint32_t put_headers(const struct draw *d, uint8_t *b, unsigned int from,
 	return d->l3 + d->l4;
 }
 
-static void send_frame(struct run *x)
+static void send_drawn(struct run *x, struct draw d, unsigned int from, unsigned int f)
 {
 	static uint8_t b[LEN_MAX];
-	unsigned int n = x->l.nhosts, from = prng_below(&x->r, n), f = prng_below(&x->r, FLOWS);
-	unsigned int to = (from + 1 + f % (n - 1)) % n;
+	unsigned int n = x->l.nhosts, to = (from + 1 + f % (n - 1)) % n;
 	struct lab_host *h = &x->l.host[from];
 	struct flow *w = &x->flow[from][f];
-	struct draw d = draw_frame(&x->r, f);
 	uint32_t head = (uint32_t)lab_head_len(h), hlen;
 	uint8_t hw[IPOIB_ALEN];
 	struct pkt *p;
 
-	memset(b, 0, sizeof(b));
+	memset(b, 0, head + d.l3 + d.l4 + d.payload);
 	if (d.all)
 		lab_broadcast_hw(h, hw);
 	else if (h->shape == ETH_SHAPE_INFINIBAND)
@@ -362,7 +372,8 @@ static void send_frame(struct run *x)
 	for (uint32_t i = 0; i < d.payload; i += 8)
 		be32_put(b + hlen + i, w->seq + i);
 	w->seq += d.payload;
-	w->id = (uint16_t)(w->id + d.payload / d.size + 1);
+	if (!d.fixed_id)
+		w->id = (uint16_t)(w->id + (d.gso ? d.payload / d.size + 1 : 1));
 	p = pkt_from_data(x->l.pool, b, hlen + d.payload);
 	assert_non_null(p);
 	*frame_info(p) = (struct frame_info){
@@ -375,6 +386,23 @@ static void send_frame(struct run *x)
 		frame_info(p)->gso_size = (uint16_t)d.size;
 	}
 	lab_frame(h, p);
+}
+
+/* Sends a frame, or a burst of datagrams that differ sometimes from those before. */
+static void send_frames(struct run *x)
+{
+	unsigned int from = prng_below(&x->r, x->l.nhosts), f = prng_below(&x->r, FLOWS);
+	struct draw d = draw_frame(&x->r, f);
+
+	for (unsigned int i = 0; i < d.burst; i++) {
+		struct draw one = d;
+
+		if (d.burst > 1 && !prng_below(&x->r, 20))
+			one.payload = 1 + prng_below(&x->r, d.payload + 3);
+		if (d.burst > 1 && !prng_below(&x->r, 40))
+			x->flow[from][f].id += 7;
+		send_drawn(x, one, from, prng_below(&x->r, 40) ? f : (f + 4) % FLOWS);
+	}
 }
 
 /* --- events in the fabric */
@@ -718,7 +746,7 @@ static void one_run(struct run *x, uint64_t seed, bool trains)
 	begin(x, seed, trains);
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		for (unsigned int i = prng_below(&x->r, 8); i; i--)
-			send_frame(x);
+			send_frames(x);
 		if (prng_below(&x->r, 2))
 			one_event(x);
 		lab_run(&x->l, NS_USEC(1) * prng_below(&x->r, prng_below(&x->r, 4) ? 1000 : 40000));
@@ -747,7 +775,7 @@ static void test_trains_are_their_packets(void **state)
 {
 	const char *only = getenv("TRAINS_SEED"), *most = getenv("TRAINS_SEEDS");
 	unsigned long long seeds = most ? strtoull(most, NULL, 10) : SEEDS;
-	uint64_t got = 0, whole[HCA_CRC_LAZY + 1] = { 0 };
+	uint64_t got = 0, whole[HCA_CRC_LAZY + 1] = { 0 }, coalesced = 0, fixed_id = 0;
 
 	if (only) {
 		one_seed(strtoull(only, NULL, 10));
@@ -757,9 +785,12 @@ static void test_trains_are_their_packets(void **state)
 		one_seed(seed);
 		got += run[1].got;
 		whole[crc_of(seed)] += run[1].whole;
+		coalesced += run[1].coalesced;
+		fixed_id += run[1].fixed_id;
 	}
 	/* Check that enough traffic has arrived to make the comparison meaningful. */
 	assert_true(got > seeds * 500);
+	assert_true(coalesced > seeds && fixed_id > seeds / 10);
 	for (unsigned int i = 0; i < ARRAY_SIZE(whole) && seeds >= SEEDS; i++)
 		assert_true(whole[i] > seeds);
 }

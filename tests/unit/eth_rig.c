@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit/eth_rig.h"
 
+#include "train/train.h"
+
 const uint8_t er_bcast_mac[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 const uint8_t er_ip_own[4] = { 10, 4, 0, RIG_LID }, er_ip_peer[4] = { 10, 4, 0, ER_PEER };
 const uint8_t er_ll_own[16] = { 0xfe, 0x80, [8] = 2, 2, 0xc9, 3, [15] = RIG_LID };
@@ -8,7 +10,7 @@ uint8_t er_peer_mac[6];
 struct eth_rig er;
 enum eth_shape er_shape;
 unsigned int er_max_stations;
-bool er_dhcp_raw;
+bool er_dhcp_raw, er_trains;
 const struct ipoib_profile *er_profile;
 const struct log_sink *er_log;
 
@@ -33,37 +35,47 @@ static void make_csum(struct er_sent *s, const struct frame_info *f)
 	be16_put(ip + 20 + f->csum_offset, (uint16_t)~er_sum(ip + 20, n, 0));
 }
 
+static void keep(const struct eth_send *v, struct pkt *p, unsigned int train)
+{
+	struct er_sent *s = &er.sent[er.nsent++];
+	const struct rig_ah *ah = v->ah;
+
+	assert_true(er.nsent <= ER_KEPT);
+	assert_true(ah && ah->live);
+	assert_true(p->len <= sizeof(s->data));
+	assert_int_equal(frame_info(p)->gso, FRAME_GSO_NONE);
+	*s = (struct er_sent){
+		.pkt = p,
+		.slice = p->nslices ? p->slice[0].data : NULL,
+		.train = train,
+		.csum = frame_info(p)->csum,
+		.dest_qpn = v->dest_qpn,
+		.qkey = v->qkey,
+		.src_qpn = v->qp ? ((const struct er_station *)v->qp)->qpn : 0,
+		.ah = ah->attr,
+	};
+	s->len = pkt_copy_out(p, 0, s->data, sizeof(s->data));
+	assert_int_equal(s->len, p->len);
+	if (s->csum == FRAME_CSUM_PARTIAL)
+		make_csum(s, frame_info(p));
+	/*
+	 * One of the two 16-bit words of the encapsulation is the reserved field, which must be 0
+	 * (clause R30 for RFC 4391, clause P3 for encaparp00). The other word is the ethertype,
+	 * which is never 0.
+	 */
+	if (ipoib_link_profile(er.r.link)->encap.len)
+		assert_true(!be16_at(s->data) != !be16_at(s->data + 2));
+	pkt_free(p);
+}
+
 static void on_post(void *ctx, const struct eth_send *v, unsigned int n, ns_t now)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		struct er_sent *s = &er.sent[er.nsent++];
-		const struct rig_ah *ah = v[i].ah;
+		unsigned int train = pkt_count(v[i].pkt);
 
-		assert_true(er.nsent <= ER_KEPT);
-		assert_true(ah && ah->live);
-		assert_true(v[i].pkt->len <= sizeof(s->data));
-		assert_int_equal(frame_info(v[i].pkt)->gso, FRAME_GSO_NONE);
-		*s = (struct er_sent){
-			.pkt = v[i].pkt,
-			.slice = v[i].pkt->nslices ? v[i].pkt->slice[0].data : NULL,
-			.csum = frame_info(v[i].pkt)->csum,
-			.dest_qpn = v[i].dest_qpn,
-			.qkey = v[i].qkey,
-			.src_qpn = v[i].qp ? ((const struct er_station *)v[i].qp)->qpn : 0,
-			.ah = ah->attr,
-		};
-		s->len = pkt_copy_out(v[i].pkt, 0, s->data, sizeof(s->data));
-		assert_int_equal(s->len, v[i].pkt->len);
-		if (s->csum == FRAME_CSUM_PARTIAL)
-			make_csum(s, frame_info(v[i].pkt));
-		/*
-		 * One of the two 16-bit words of the encapsulation is the reserved field, which
-		 * must be 0 (clause R30 for RFC 4391, clause P3 for encaparp00). The other word is
-		 * the ethertype, which is never 0.
-		 */
-		if (ipoib_link_profile(er.r.link)->encap.len)
-			assert_true(!be16_at(s->data) != !be16_at(s->data + 2));
-		pkt_free(v[i].pkt);
+		while (pkt_is_train(v[i].pkt))
+			keep(&v[i], train_split(v[i].pkt, 1), train);
+		keep(&v[i], v[i].pkt, train);
 	}
 }
 
@@ -189,6 +201,7 @@ void er_init_down(void)
 	cfg.shape = er_shape;
 	cfg.stations = er_max_stations;
 	cfg.dhcp_raw = er_dhcp_raw;
+	cfg.trains = er_trains;
 	cfg.log = er_log;
 	cfg.link = er.r.link;
 	cfg.pool = er.r.pool;

@@ -27,6 +27,7 @@ struct er_sent {
 	 */
 	const struct pkt *pkt;
 	const uint8_t *slice; /* address of the payload of the sent packet, only to be compared */
+	unsigned int train; /* number of packets of the descriptor with which the packet was sent */
 	uint32_t dest_qpn, qkey;
 	uint8_t csum; /* enum frame_csum */
 	/* QPN of the station that sends; 0: the interface's own queue pair sends */
@@ -85,11 +86,11 @@ extern struct eth_rig er; /* too large for a stack */
 /*
  * Settings for the interfaces that later calls of er_init() and the similar functions make: the
  * shape (Ethernet or InfiniBand); the largest number of stations; whether DHCP passes unchanged;
- * the link's profile (NULL: the default)
+ * whether trains are sent, of which .sent has the packets; the link's profile (NULL: the default)
  */
 extern enum eth_shape er_shape;
 extern unsigned int er_max_stations;
-extern bool er_dhcp_raw;
+extern bool er_dhcp_raw, er_trains;
 extern const struct ipoib_profile *er_profile;
 extern const struct log_sink *er_log; /* log of the interface; NULL: the log is discarded */
 

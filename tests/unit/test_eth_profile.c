@@ -321,6 +321,39 @@ static void test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option(voi
 	end();
 }
 
+/* In v6ib00, no octets of an encapsulation come before the IP headers of datagrams that are coalesced. */
+static void test_datagrams_without_encapsulation_become_a_train(void **state)
+{
+	uint8_t b[400], m[8 + 300] = { 0 };
+	struct pkt *v[4];
+	size_t n = sizeof(m);
+
+	er_trains = true;
+	begin_v6ib();
+	peer_answers(5, ER_PEER, 0x80);
+	send_to_peer();
+	er_clear();
+	be16_put(m + 4, (uint16_t)n);
+	for (unsigned int i = 0; i < ARRAY_SIZE(v); i++) {
+		m[8] = (uint8_t)i;
+		er_ip6(b, er_ll_own, ll_peer, 17, 64, m, n);
+		be16_put(b + 46, er_sum(b + 8, 32, (uint32_t)(17 + n)));
+		v[i] = er_frame(er_peer_mac, er.mac, ETH_P_IPV6_, b, 40 + n);
+		frame_info(v[i])->csum = FRAME_CSUM_PARTIAL;
+		frame_info(v[i])->csum_start = 40;
+		frame_info(v[i])->csum_offset = 6;
+	}
+	eth_tx(er.e, v, ARRAY_SIZE(v), er.r.s.now);
+	assert_int_equal(er.nsent, ARRAY_SIZE(v));
+	for (unsigned int i = 0; i < ARRAY_SIZE(v); i++) {
+		assert_int_equal(er.sent[i].train, ARRAY_SIZE(v));
+		assert_int_equal(er.sent[i].data[48], i);
+		er_check_ip(er.sent[i].data, er.sent[i].len);
+	}
+	end();
+	er_trains = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_V20_what_is_not_ipv6_is_dropped_and_counted),
 		cmocka_unit_test(test_V14_option_of_a_station_has_its_qpn),
 		cmocka_unit_test(test_V11_redirect_to_a_node_whose_lid_is_not_known_has_no_option),
+		cmocka_unit_test(test_datagrams_without_encapsulation_become_a_train),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,11 @@ static struct pkt *put_head(struct pkt *p, bool v6)
 	return p;
 }
 
+static void add(struct eth_gro *g, struct pkt *p)
+{
+	eth_gro_add(g, p, be16_at(pkt_hdr(p) + head.type_at));
+}
+
 static struct pkt *to_frame(struct pkt *p, bool v6)
 {
 	pkt_trim_head(p, 4);
@@ -341,10 +346,10 @@ static void test_gro_is_the_inverse_of_seg(void **state)
 		size_t len = pkt_copy_out(super, encap, whole, sizeof(whole));
 
 		memset(&sink, 0, sizeof(sink));
-		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
+		eth_gro_init(&g, head.len, true, true, sink_emit, &sink);
 		assert_int_equal(train_make(super, 4, 2044), 0);
 		while ((p = next_packet(&super)))
-			eth_gro_add(&g, to_frame(p, v6));
+			add(&g, to_frame(p, v6));
 		eth_gro_flush(&g);
 		assert_int_equal(sink.frames, 1);
 		assert_int_equal(sink.n[0], 32);
@@ -379,9 +384,9 @@ static void gro_sequence(const uint32_t *seq, const uint8_t *flags, const size_t
 	struct eth_gro g;
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, &head, true, true, sink_emit, &sink);
+	eth_gro_init(&g, head.len, true, true, sink_emit, &sink);
 	for (unsigned int i = 0; i < n; i++)
-		eth_gro_add(&g, tcp(pool, seq[i], flags[i], len[i]));
+		add(&g, tcp(pool, seq[i], flags[i], len[i]));
 	eth_gro_flush(&g);
 	assert_int_equal(pkt_pool_pkts_used(pool), 0);
 	pkt_pool_destroy(pool);
@@ -395,13 +400,13 @@ static void test_gro_verifies_foreign_checksums(void **state)
 	uint8_t b[64];
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, &head, true, true, sink_emit, &sink);
-	eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
+	eth_gro_init(&g, head.len, true, true, sink_emit, &sink);
+	add(&g, tcp(pool, 0, 0x10, 1000));
 	bad = tcp(pool, 1000, 0x10, 20);
 	pkt_copy_out(bad, 0, b, sizeof(b));
 	bad->hdr[PKT_HDR_MAX - 1] ^= 1;
-	eth_gro_add(&g, bad);
-	eth_gro_add(&g, tcp(pool, 1020, 0x10, 1000));
+	add(&g, bad);
+	add(&g, tcp(pool, 1020, 0x10, 1000));
 	eth_gro_flush(&g);
 	/*
 	 * the segment with a wrong checksum must be delivered uncoalesced, so that the kernel
@@ -455,10 +460,10 @@ static void test_gro_joins_no_packets_with_different_link_headers(void **state)
 		struct eth_gro g;
 
 		memset(&sink, 0, sizeof(sink));
-		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
-		eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
+		eth_gro_init(&g, head.len, true, true, sink_emit, &sink);
+		add(&g, tcp(pool, 0, 0x10, 1000));
 		pkt_hdr(other)[at] ^= 1;
-		eth_gro_add(&g, other);
+		add(&g, other);
 		eth_gro_flush(&g);
 		assert_int_equal(sink.frames, 2);
 		pkt_pool_destroy(pool);
@@ -471,9 +476,9 @@ static void test_gro_off_passes_packets_as_they_are(void **state)
 	struct eth_gro g;
 
 	memset(&sink, 0, sizeof(sink));
-	eth_gro_init(&g, &head, false, false, sink_emit, &sink);
-	eth_gro_add(&g, tcp(pool, 0, 0x10, 1000));
-	eth_gro_add(&g, tcp(pool, 1000, 0x10, 1000));
+	eth_gro_init(&g, head.len, false, false, sink_emit, &sink);
+	add(&g, tcp(pool, 0, 0x10, 1000));
+	add(&g, tcp(pool, 1000, 0x10, 1000));
 	assert_int_equal(sink.frames, 2);
 	pkt_pool_destroy(pool);
 }
@@ -488,7 +493,7 @@ static void test_gro_survives_garbage(void **state)
 	prng_seed(&r, 42);
 	for (int round = 0; round < 2000; round++) {
 		memset(&sink.frames, 0, sizeof(sink.frames));
-		eth_gro_init(&g, &head, true, true, sink_emit, &sink);
+		eth_gro_init(&g, head.len, true, true, sink_emit, &sink);
 		for (int i = 0; i < 8; i++) {
 			struct pkt *p = tcp(pool, prng_below(&r, 3) * 100, 0x10, 100);
 			unsigned int bits = prng_below(&r, 4);
@@ -498,7 +503,7 @@ static void test_gro_survives_garbage(void **state)
 					(uint8_t)(1u << prng_below(&r, 8));
 			if (prng_chance(&r, 200000))
 				pkt_trim(p, head.len + prng_below(&r, p->len - head.len));
-			eth_gro_add(&g, p);
+			add(&g, p);
 		}
 		eth_gro_flush(&g);
 		assert_int_equal(pkt_pool_pkts_used(pool), 0);
