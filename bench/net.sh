@@ -21,7 +21,11 @@
 #	tcp tcp_r		Gb/s received of one flow, a to b and b to a (cubic)
 #	tcp4 tcp4_r		of four flows together
 #	tcp6			of one flow over IPv6
-#	udp64			UDP datagrams of 64 octets received, in thousands a second; sent as fast as iperf3 can
+#	udp64			UDP datagrams of 64 octets received, in thousands a second; sent as fast as iperf3 can.
+#				iperf3 receives each datagram by select() and read()
+#	udp64_recv		the same; sent and received by bench/udp_rate, which receives each datagram by recv()
+#	udp64_gro		the same; bench/udp_rate receives with UDP_GRO: one recvmsg() takes all datagrams that
+#				the kernel got as one super-frame
 #	udp64_rate		the same, sent at RATE_KPPS
 #	udp1400			the same as udp64 for datagrams of 1400 octets
 #	rtt1			round trip in us: median (rtt1_p50) and 99th percentile (rtt1_p99); client and server run on
@@ -51,7 +55,7 @@ O=${O:-build}
 U=$PWD/$O/uipoib
 rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
 rows=${ROWS:-veth whole segment crc lazy full udp $(others)}
-figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2}
+figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_recv udp64_gro udp64_rate udp1400 rtt1 rtt2}
 json=${JSON:-$O/bench/net.json}
 work=$(mktemp -d /tmp/bench.XXXXXX) # a short path, because sockets are below it
 declare -A relays # PIDs of the processes that relay, by row
@@ -82,7 +86,7 @@ for w in $rows; do
 	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full {lazy,full}{1..9} udp vxlan ovs vde pasta || usage "there is no row '$w' in ROWS"
 done
 for w in $figures; do
-	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
+	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_recv udp64_gro udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
 done
 for w in $mtus; do
 	in_list "$w" 2044 4092 || usage "MTU '$w' in MTUS is not 2044 or 4092"
@@ -305,6 +309,25 @@ udp() { # KEY ROUND FIGURE OCTETS RATE: measure datagrams of OCTETS, sent at RAT
 	iperf "$1" "$2" "$3" 10.98.0.2 "$got / 1000" "$got / .end.sum.seconds / 1000" -u -l "$4" -b "$5"
 	record "$1" "$2" "$3_lost" "$(jq 'try (100 * .end.sum.lost_packets / .end.sum.packets) catch null' "$work/iperf" 2>/dev/null)"
 }
+# udp_rate KEY ROUND FIGURE OCTETS recv|gro: measure datagrams that bench/udp_rate sends as fast as it can
+udp_rate() {
+	local key=$1 from=${1/@/-}-a to=${1/@/-}-b receiver before after sent=0 got=0 time=0
+	rm -f "$work/got"
+	ip netns exec "$to" "$O/bench/udp_rate" receive 7773 "$5" >"$work/got" 2>/dev/null &
+	receiver=$!
+	until grep -qs ready "$work/got" || ! kill -0 $receiver 2>/dev/null; do sleep 0.01; done
+	# shellcheck disable=SC2086
+	before=$(ticks ${relays[$key]})
+	sent=$(ip netns exec "$from" "$O/bench/udp_rate" send 10.98.0.2 7773 "$4" "$secs")
+	wait $receiver || echo "net: $key, round $2: $3 failed" >&2
+	# shellcheck disable=SC2086
+	after=$(ticks ${relays[$key]})
+	read -r got time < <(sed -n 2p "$work/got")
+	record "$key" "$2" "$3" "$(jq -n "try ($got / $time / 1000) catch null" 2>/dev/null)"
+	record "$key" "$2" "$3_lost" "$(jq -n "try (100 - 100 * $got / $sent) catch null" 2>/dev/null)"
+	[ -z "${relays[$key]}" ] ||
+		record "$key" "$2" "$3_cpu" "$(jq -n "try ($((after - before)) * 1000000 / $hz / $got) catch null" 2>/dev/null)"
+}
 rtt() { # KEY ROUND FIGURE PORT: measure round trips to the server at PORT
 	local p50 p99
 	read -r p50 p99 < <(ip netns exec "${1/@/-}-a" python3 bench/rtt.py ping 0 "$4" 10.98.0.2)
@@ -322,6 +345,7 @@ measure() { # KEY ROUND: measure all $figures of a row once
 		tcp4_r) tcp "$1" "$2" $f 10.98.0.2 -P 4 -R ;;
 		tcp6) tcp "$1" "$2" $f fd98::2 ;;
 		udp64) udp "$1" "$2" $f 64 0 ;;
+		udp64_recv | udp64_gro) udp_rate "$1" "$2" $f 64 ${f#udp64_} ;;
 		udp64_rate) udp "$1" "$2" $f 64 $((rate * 1000 * 64 * 8)) ;;
 		udp1400) udp "$1" "$2" $f 1400 0 ;;
 		rtt1) rtt "$1" "$2" $f 7771 ;;
