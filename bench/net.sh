@@ -16,7 +16,7 @@
 #
 # Without ROWS, the rows are veth whole segment crc lazy full udp, and those of vxlan ovs vde pasta that this machine can run.
 #
-# Figures:
+# Figures (without FIGURES, all but udp64_recv):
 #
 #	tcp tcp_r		Gb/s received of one flow, a to b and b to a (cubic)
 #	tcp4 tcp4_r		of four flows together
@@ -55,7 +55,7 @@ O=${O:-build}
 U=$PWD/$O/uipoib
 rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
 rows=${ROWS:-veth whole segment crc lazy full udp $(others)}
-figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_recv udp64_gro udp64_rate udp1400 rtt1 rtt2}
+figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_gro udp64_rate udp1400 rtt1 rtt2}
 json=${JSON:-$O/bench/net.json}
 work=$(mktemp -d /tmp/bench.XXXXXX) # a short path, because sockets are below it
 declare -A relays # PIDs of the processes that relay, by row
