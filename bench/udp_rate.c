@@ -30,10 +30,6 @@
 #define OCTETS_MAX 65507 /* payload of the longest datagram of IPv4 */
 #define BURST 64 /* datagrams between two looks at the clock */
 
-#ifndef UDP_GRO
-#define UDP_GRO 104 /* linux/udp.h; the C library of Debian 12 has no such constant */
-#endif
-
 static double now(void)
 {
 	struct timespec t;

@@ -4,6 +4,8 @@
 #include "eth/priv.h"
 #include "wire/ip.h"
 
+static_assert(ETH_GRO_SEGS < 1 << 7, "the number of datagrams fits into frame_info.coalesced");
+
 /* A small buffer is enough for 64 datagrams of 64 octets. */
 static struct pkt_buf *buf_alloc(struct pkt_pool *pool, uint32_t n)
 {
@@ -28,11 +30,11 @@ static struct pkt *to_packet(struct eth_frame *f, unsigned int hlen)
 		n += (uint32_t)pkt_copy_out(p, off, b->data + n, p->len - off);
 		off = 0;
 	}
+	frame_info(first)->coalesced = f->n & 0x7f;
 	f->first = first->next;
 	eth_frame_free(f);
 	first->next = NULL;
 	pkt_replace_payload(first, hlen, b, n);
-	frame_info(first)->coalesced = true;
 	return first;
 }
 

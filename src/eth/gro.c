@@ -28,16 +28,12 @@ struct cand {
 void eth_gro_init(struct eth_gro *g, unsigned int l3, bool tcp, bool udp, eth_emit_fn *emit,
 		  void *ctx)
 {
-	*g = (struct eth_gro){
-		.l3 = l3, .flows = ETH_GRO_FLOWS, .tcp = tcp, .udp = udp, .emit = emit, .ctx = ctx
-	};
+	*g = (struct eth_gro){ .l3 = l3, .tcp = tcp, .udp = udp, .emit = emit, .ctx = ctx };
 }
 
 void eth_gro_init_sent(struct eth_gro *g, unsigned int l3, eth_emit_fn *emit, void *ctx)
 {
-	*g = (struct eth_gro){
-		.l3 = l3, .flows = 1, .udp = true, .sent = true, .emit = emit, .ctx = ctx
-	};
+	*g = (struct eth_gro){ .l3 = l3, .udp = true, .sent = true, .emit = emit, .ctx = ctx };
 }
 
 static bool parse_ip(struct cand *c, const struct pkt *p, uint16_t type, uint8_t *ret_proto)
@@ -263,7 +259,7 @@ static void start(struct eth_gro *g, const struct cand *c, struct pkt *p)
 {
 	struct eth_gro_flow *f;
 
-	if (g->n == g->flows)
+	if (g->n == ETH_GRO_FLOWS)
 		emit_flow(g, 0);
 	f = &g->flow[g->n++];
 	*f = (struct eth_gro_flow){
@@ -308,13 +304,13 @@ void eth_gro_add(struct eth_gro *g, struct pkt *p, uint16_t ethertype)
 		emit_flow(g, i);
 		break;
 	}
-	if (ok) {
-		start(g, &c, p);
-		return;
-	}
+	/* sent packets keep their order, even if they belong to different flows */
 	if (g->sent)
 		eth_gro_flush(g);
-	emit_one(g, p);
+	if (ok)
+		start(g, &c, p);
+	else
+		emit_one(g, p);
 }
 
 void eth_gro_flush(struct eth_gro *g)

@@ -69,7 +69,6 @@ struct eth_gro_flow {
 struct eth_gro {
 	struct eth_gro_flow flow[ETH_GRO_FLOWS];
 	unsigned int n;
-	unsigned int flows; /* number of entries of .flow that may be used */
 	unsigned int l3; /* octets before the IP header of each packet */
 	bool tcp, udp; /* kinds of packets that may be coalesced */
 	bool sent; /* the packets come from the kernel, see eth_gro_init_sent() */

@@ -7,7 +7,6 @@
 #include "eth/priv.h"
 #include "eth/shape.h"
 #include "train/train.h"
-#include "wire/ip.h"
 
 static_assert(TRAIN_HDR_MAX + ETH_HEAD_MAX <= PKT_HDR_MAX,
 	      "another interface of ours puts its link header before the headers of a packet");
@@ -53,14 +52,11 @@ static void send_one(struct eth_if *e, struct pkt *p, const struct eth_send *to,
  * Returns the number of frames of the TAP that @p represents, so that a drop of @p counts as so many:
  * one, or the datagrams that were coalesced
  */
-static unsigned int frames_of(const struct eth_if *e, const struct pkt *p)
+static unsigned int frames_of(const struct pkt *p)
 {
-	const struct frame_info *f = frame_info_const(p);
-	uint32_t hlen = e->profile->encap.len + f->csum_start + UDP_LEN;
+	unsigned int datagrams = frame_info_const(p)->coalesced;
 
-	if (!f->coalesced || pkt_is_train(p))
-		return pkt_count(p);
-	return (p->len - hlen + f->gso_size - 1) / f->gso_size;
+	return datagrams && !pkt_is_train(p) ? datagrams : pkt_count(p);
 }
 
 /* --- super-frames: their packets are posted as far as the send queue has room */
@@ -109,7 +105,7 @@ static bool begin_first(struct eth_if *e)
 			   train_may_travel(first_waiting(o)->pkt);
 		return true;
 	}
-	e->stats.drops[why_not(status)] += frames_of(e, first_waiting(o)->pkt);
+	e->stats.drops[why_not(status)] += frames_of(first_waiting(o)->pkt);
 	return false;
 }
 
@@ -126,7 +122,7 @@ static bool find_qp(struct eth_if *e, struct eth_send *to)
 	st = eth_station_by_id(e, frame_info(to->pkt)->station);
 	to->qp = st ? st->qp : NULL;
 	if (!st)
-		e->stats.drops[ETH_DROP_STATION_QP] += frames_of(e, to->pkt);
+		e->stats.drops[ETH_DROP_STATION_QP] += frames_of(to->pkt);
 	return st != NULL;
 }
 
@@ -185,7 +181,7 @@ static void send_super(struct eth_if *e, const struct eth_send *to, ns_t now)
 	struct eth_out *o = &e->out;
 
 	if (o->nwaiting == ETH_WAITING_MAX) {
-		e->stats.drops[ETH_DROP_NO_MEM] += frames_of(e, to->pkt);
+		e->stats.drops[ETH_DROP_NO_MEM] += frames_of(to->pkt);
 		pkt_free(to->pkt);
 		return;
 	}

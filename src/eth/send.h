@@ -30,7 +30,7 @@ struct eth_out {
 	bool begun;
 	/* true if the first entry of .waiting is posted as a train, false if packet by packet */
 	bool whole;
-	bool coalesced; /* frame_info.coalesced of the first entry of .waiting, if .begun */
+	bool coalesced; /* the first entry of .waiting, if .begun, was made of datagrams of the kernel */
 	/* eth_ops.post() takes packets with partial checksums, see eth_set_csum() */
 	bool csum_by_ca;
 };

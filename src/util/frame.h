@@ -45,8 +45,8 @@ struct frame_info {
 	 * because the CA makes the checksums
 	 */
 	uint8_t offload;
-	/* a super-frame that this process made of datagrams of the kernel (eth/coalesce.h) */
-	uint8_t coalesced : 1;
+	/* in a super-frame that this process made of datagrams of the kernel (eth/coalesce.h): their number */
+	uint8_t coalesced : 7;
 	/* the packets of such a super-frame have the same IPv4 identification; all have DF */
 	uint8_t fixed_id : 1;
 };

@@ -223,7 +223,7 @@ static void got_super(struct run *x, const struct lab_host *to, const struct fra
 		got_segment(x, to, ip, hlen, l3, at, n, !at, at + n == len - hlen, k);
 	}
 	x->whole++;
-	x->coalesced += info->coalesced;
+	x->coalesced += info->coalesced > 0;
 	x->fixed_id += info->fixed_id;
 }
 
