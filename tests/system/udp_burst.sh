@@ -3,7 +3,8 @@
 #
 # A socket has room for some 280 small datagrams. If a program that receives a longer burst waits for the CPU of the daemon,
 # the daemon has to let the program run while it still delivers the burst. Whether the kernel then runs the program depends
-# on its scheduler, so this test counts how often the daemon yields the CPU.
+# on its scheduler, so this test looks for yields of the CPU between two writes. It asks for one, because the daemon makes a
+# pause after a yield that takes long, as on a machine with much other work; tests/unit/test_os_yield.c has the whole rule.
 . "$(dirname "$0")/lib.sh"
 need python3 strace jq
 strace -o /dev/null true 2>/dev/null || { skip "${0##*/}" "strace may not trace programs"; exit 0; }
@@ -44,7 +45,7 @@ for _ in range($burst):
 	# calls between two writes to the TAP
 	calls=$(awk '/^writev/ { n += waiting; waiting = 0; began = 1 } /^sched_yield/ && began { waiting++ } END { print n + 0 }' "$work/trace")
 	echo "$(arrived) datagrams arrived; the daemon called sched_yield() $calls times between two writes"
-	all_arrived && [ "$calls" -ge $((burst / 128)) ]
+	all_arrived && [ "$calls" -ge 1 ]
 }
 check "the daemon yields the CPU while it delivers a burst of $burst datagrams" yields_during_a_burst
 lab_down
