@@ -157,7 +157,6 @@ static void go_on(struct shower *s, int err)
 static void next_slice(struct timer *t, ns_t now)
 {
 	struct shower *s = container_of(t, struct shower, next);
-
 	struct inst *in = s->hold.req.in;
 	bool more = true;
 

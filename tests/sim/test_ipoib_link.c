@@ -706,6 +706,32 @@ static void test_owner_is_told_that_the_queue_has_actions(void **state)
 	rig_fini(&r);
 }
 
+/* Each change of the P_Key's index is an action. The owner takes none of them for a long time, and then some of them. */
+static void test_actions_keep_their_order_however_many_wait(void **state)
+{
+	enum { MANY = 5000 };
+	unsigned int queued = 0, taken = 0;
+	struct ipoib_action a;
+
+	rig_init_up(&r, 1);
+	for (unsigned int round = 0; round < 3; round++) {
+		unsigned int keep = round < 2 ? MANY / 2 : 0;
+
+		for (unsigned int k = 0; k < MANY; k++) {
+			r.port.pkey_index = (int)(++queued % 100 + 2);
+			ipoib_link_port_update(r.link, &r.port, r.s.now);
+		}
+		while (taken < queued - keep) {
+			assert_int_equal(ipoib_next_action(r.link, &a), 0);
+			assert_int_equal(a.type, IPOIB_ACT_QP_MODIFY);
+			assert_int_equal(a.qp.pkey_index, ++taken % 100 + 2);
+		}
+	}
+	for (unsigned int k = 0; k < 2; k++)
+		assert_int_equal(ipoib_next_action(r.link, &a), -EAGAIN);
+	rig_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -739,6 +765,7 @@ int main(void)
 		cmocka_unit_test(test_H28_two_links_on_a_port_share_the_group),
 		cmocka_unit_test(test_random_events_end_up),
 		cmocka_unit_test(test_owner_is_told_that_the_queue_has_actions),
+		cmocka_unit_test(test_actions_keep_their_order_however_many_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,34 @@ static void test_sweep_in_steps_spares_what_is_used(void **state)
 	rig_fini(&r);
 }
 
+/* A path expires, whichever step of the sweep its neighbour is in. */
+static void test_path_expires_in_each_step(void **state)
+{
+	static struct ipoib_neigh *n[3];
+	ns_t expired;
+
+	fill(2 * IPOIB_SWEEP_STEP + 8);
+	for (unsigned int k = 0; k < 3; k++) {
+		rig_peer(&r, 100 + k * IPOIB_SWEEP_STEP + 7);
+		n[k] = rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77);
+		rig_tx_neigh(&r, n[k], 1);
+	}
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.nsent, 3);
+	for (expired = r.s.now + SAC_PATH_TTL + IPOIB_SWEEP; r.s.now < expired;) {
+		rig_run(&r, IPOIB_SWEEP);
+		for (unsigned int k = 0; k < 3; k++)
+			rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77);
+	}
+	assert_int_equal(r.s.sa.path_asks, 3);
+	for (unsigned int k = 0; k < 3; k++)
+		assert_int_equal(rig_tx_neigh(&r, n[k], 2), IPOIB_SEND);
+	rig_run(&r, NS_MSEC(1));
+	assert_int_equal(r.s.sa.path_asks, 6);
+	assert_int_equal(ipoib_link_stats(r.link)->paths_refreshed, 3);
+	rig_fini(&r);
+}
+
 /* A link that is set down in the middle of a sweep begins a new one when it is up again. */
 static void test_sweep_begins_anew_after_the_link_was_down(void **state)
 {
@@ -132,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_large_table_is_swept_in_steps),
 		cmocka_unit_test(test_steps_of_a_sweep_are_spread),
 		cmocka_unit_test(test_sweep_in_steps_spares_what_is_used),
+		cmocka_unit_test(test_path_expires_in_each_step),
 		cmocka_unit_test(test_sweep_begins_anew_after_the_link_was_down),
 		cmocka_unit_test(test_more_neighbours_than_the_limit_are_refused),
 	};

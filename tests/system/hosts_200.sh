@@ -10,7 +10,7 @@
 #	        |                    |                         |
 #	     Switch1 ----------- Switch2 ------ ... ------ Switch20 ------ (Switch1)
 . "$(dirname "$0")/lib.sh"
-need flock
+need flock python3 jq
 [ -x "$TOOLS/ping_all" ] || { echo "not ok - $TOOLS/ping_all is built"; exit 1; }
 hosts=${HOSTS:-200} switches=20
 topo_ring $hosts $switches >"$work/lab.topo"
@@ -59,6 +59,45 @@ leave() { # clients ask for the neighbours of all interfaces, and leave after th
 check "clients leave in the middle of the list" leave
 check "neigh show lists all $((hosts - 1)) others" equal $((hosts - 1)) "$(listed uib0@h1)"
 check "neigh show of all interfaces lists each of them" equal "$((hosts * (hosts - 1)))" "$(u -j neigh show | jq '.neigh | length')"
+
+# All readers together get one slice in a millisecond. The interfaces have the rest of the time.
+readers=4 slices=$((hosts * ((hosts + 127) / 128)))
+took() { # print the milliseconds in which the readers got their answers
+	local k start=${EPOCHREALTIME/[.,]/} clients=()
+	for ((k = 0; k < readers; k++)); do
+		u -j neigh show >/dev/null &
+		clients+=($!)
+	done
+	wait "${clients[@]}"
+	echo $(((${EPOCHREALTIME/[.,]/} - start) / 1000))
+}
+ms=$(took)
+echo "# $readers readers got $slices slices each, all in $ms ms"
+check "readers get one slice in a millisecond together" test "$ms" -ge $((readers * slices - 1))
+
+# A client asks for the neighbours of all interfaces and stops reading. Then the configuration loses half of the hosts, and
+# the client reads on.
+hosts_leave() {
+	python3 - "/run/uipoib/$inst.sock" "$work/lab.conf" $((hosts / 2)) "$UIPOIB" <<-'PY'
+		import json, re, socket, subprocess, sys
+		path, conf, left, uipoib = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(path)
+		s.sendall(b'{"v":1,"cmd":"neigh show"}\n')
+		answer = s.makefile("rb")
+		rows = [json.loads(answer.readline())]
+		text = open(conf).read()
+		open(conf, "w").write(text[:re.search(r"\n\[interface uib0@h%d\]" % (left + 1), text).start()])
+		print(subprocess.run([uipoib, "reload"], capture_output=True, text=True, check=True).stdout)
+		while "end" not in rows[-1]:
+		    rows.append(json.loads(answer.readline()))
+		hosts = {int(r["row"]["host"][1:]) for r in rows[:-1]}
+		print(len(rows) - 1, "rows of", len(hosts), "hosts up to", max(hosts), rows[-1])
+		assert rows[-1] == {"end": {"status": 0}}
+		assert hosts == set(range(1, left + 1))
+	PY
+}
+check "a list that is read while interfaces are removed has all that are left" hosts_leave
 lab_down
 check "the limits are as they were" restored
 finish

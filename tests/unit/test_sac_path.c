@@ -389,6 +389,67 @@ static void test_cache_that_is_full_of_open_queries_refuses_more(void **state)
 	sac_rig_fini(&r);
 }
 
+/*
+ * A known path is asked for again, when its lifetime or its back-off has ended. Until the answer comes, @w waits for it, and the
+ * SA is silent.
+ */
+static void ask_again(struct sac_rig *r, struct waiter *w, bool known)
+{
+	ib_gid peer = peer_gid(9);
+
+	sac_rig_init(r, false, 1);
+	if (known)
+		sa_path_add(&r->sa, &peer, 9);
+	get(r, w, 9);
+	sac_rig_run(r, NS_MSEC(1));
+	assert_true((w->status == 0) == known);
+	sac_rig_run(r, known ? SAC_PATH_TTL : SAC_BACKOFF_MAX);
+	r->sa.deaf = true;
+	assert_int_equal(get(r, w, 9), -EINPROGRESS);
+	sac_rig_run(r, NS_MSEC(1));
+	if (!known)
+		sa_path_add(&r->sa, &peer, 9);
+}
+
+static void test_path_asked_for_again_is_asked_of_a_new_sm(void **state)
+{
+	for (int known = 0; known < 2; known++) {
+		struct waiter w;
+		struct sac_rig r;
+
+		ask_again(&r, &w, known);
+		r.sa.deaf = false;
+		r.port.sm_lid = 2;
+		sac_rig_port(&r, true);
+		sac_rig_run(&r, NS_MSEC(1));
+		assert_int_equal(w.calls, 1);
+		assert_int_equal(w.status, 0);
+		assert_int_equal(w.rec.dlid, 9);
+		sac_rig_fini(&r);
+	}
+}
+
+/* Other paths fill the cache while somebody waits for the path. */
+static void test_path_asked_for_again_is_not_removed_for_another(void **state)
+{
+	static struct waiter other[SAC_MAX_PATHS];
+
+	for (int known = 0; known < 2; known++) {
+		struct waiter w;
+		struct sac_rig r;
+
+		ask_again(&r, &w, known);
+		for (unsigned int k = 1; k < SAC_MAX_PATHS; k++)
+			assert_int_equal(get(&r, &other[k], 100 + k), -EINPROGRESS);
+		assert_int_equal(get(&r, &other[0], 100), -ENOBUFS);
+		r.sa.deaf = false;
+		while (!w.calls)
+			sac_rig_run(&r, NS_SEC(1));
+		assert_int_equal(w.status, 0);
+		sac_rig_fini(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +468,8 @@ int main(void)
 		cmocka_unit_test(test_paths_are_listed),
 		cmocka_unit_test(test_path_that_nobody_asks_for_is_freed),
 		cmocka_unit_test(test_cache_that_is_full_of_open_queries_refuses_more),
+		cmocka_unit_test(test_path_asked_for_again_is_asked_of_a_new_sm),
+		cmocka_unit_test(test_path_asked_for_again_is_not_removed_for_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
