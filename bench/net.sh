@@ -35,11 +35,12 @@
 #	FIGURE_cpu		CPU time (user and system) of the processes that relay: ms per Gb of TCP, us per
 #				UDP datagram
 #
-# All rows are set up at the start, and a row is idle while another row is measured. Each round measures each row
-# once, and each round begins with another row than the previous round. The figures are printed as a table and written
-# to build/bench/net.json by bench/net_report.py.
+# All rows are set up together, and a row is idle while another row is measured. Each round measures each row once, and each
+# round begins with another row than the previous round. A row that was set up twice does not have the same figures twice:
+# they differ by up to a tenth until the row is ended. So the rows are set up anew SETUPS times, each time for an equal share of
+# the ROUNDS. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.
 #
-#	ROUNDS=5 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
+#	ROUNDS=6 SETUPS=3 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt1" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 # others: print the rows of other programs that this machine can run; the kernel's vxlan needs no program
@@ -53,20 +54,28 @@ others() {
 [ -n "${TEST_ISOLATED:-}" ] || exec bash tests/isolate.sh bash "$PWD/bench/net.sh" "$@"
 O=${O:-build}
 U=$PWD/$O/uipoib
-rounds=${ROUNDS:-5} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
+rounds=${ROUNDS:-6} setups=${SETUPS:-3} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
 rows=${ROWS:-veth whole segment crc lazy full udp $(others)}
-figures=${FIGURES:-tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_gro udp64_rate udp1400 rtt1 rtt2}
+all_figures="tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_recv udp64_gro udp64_rate udp1400 rtt1 rtt2"
+figures=${FIGURES:-${all_figures/ udp64_recv/}}
 json=${JSON:-$O/bench/net.json}
 work=$(mktemp -d /tmp/bench.XXXXXX) # a short path, because sockets are below it
+values=$work/values # all measured values
 declare -A relays # PIDs of the processes that relay, by row
 all=() started=()
 
-cleanup() {
+tear_down() { # end all rows
 	local p
 	for p in "${started[@]}"; do
 		kill "$p" 2>/dev/null
 	done
 	wait
+	ip -all netns delete
+	find "$work" -mindepth 1 ! -path "$values" -delete
+	all=() started=() relays=()
+}
+cleanup() {
+	tear_down
 	rm -rf "$work"
 }
 trap cleanup EXIT
@@ -86,14 +95,16 @@ for w in $rows; do
 	in_list "$w" veth whole segment crc whole2 segment2 crc2 lazy full {lazy,full}{1..9} udp vxlan ovs vde pasta || usage "there is no row '$w' in ROWS"
 done
 for w in $figures; do
-	in_list "$w" tcp tcp_r tcp4 tcp4_r tcp6 udp64 udp64_recv udp64_gro udp64_rate udp1400 rtt1 rtt2 || usage "there is no figure '$w' in FIGURES"
+	# shellcheck disable=SC2086
+	in_list "$w" $all_figures || usage "there is no figure '$w' in FIGURES"
 done
 for w in $mtus; do
 	in_list "$w" 2044 4092 || usage "MTU '$w' in MTUS is not 2044 or 4092"
 done
-for w in "ROUNDS $rounds" "SECONDS_EACH $secs" "RATE_KPPS $rate"; do
+for w in "ROUNDS $rounds" "SETUPS $setups" "SECONDS_EACH $secs" "RATE_KPPS $rate"; do
 	[[ $w =~ \ [1-9][0-9]{0,4}$ ]] || usage "${w%% *} '${w#* }' is not a number from 1 to 99999"
 done
+[ "$setups" -le "$rounds" ] || usage "SETUPS $setups is more than ROUNDS $rounds"
 
 # --- rows: each row_ function gets the row's name, the MTU and the network namespaces of the row's two hosts
 
@@ -276,7 +287,7 @@ equal_mtu() { # NETNS MTU: check that the device of this namespace has this MTU
 # --- figures
 
 record() { # KEY ROUND FIGURE VALUE: append one measured value to $work/values; KEY is ROW@MTU
-	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$work/values"
+	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$values"
 }
 
 ticks() { # PID...: print the CPU time that the processes have used, in clock ticks
@@ -284,23 +295,29 @@ ticks() { # PID...: print the CPU time that the processes have used, in clock ti
 	for p; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | awk '{ n += $12 + $13 } END { print n + 0 }'
 }
 
+hz=$(getconf CLK_TCK)
+# record_cpu KEY ROUND FIGURE BEFORE AMOUNT: if processes relay the packets of the row, record FIGURE_cpu: the CPU time in ms that
+# these processes used since it was BEFORE ticks, divided by AMOUNT
+record_cpu() {
+	local after
+	[ -n "${relays[$1]}" ] || return 0
+	# shellcheck disable=SC2086
+	after=$(ticks ${relays[$1]})
+	record "$1" "$2" "$3_cpu" "$(jq -n "try ($((after - $4)) * 1000 / $hz / $5) catch null" 2>/dev/null)"
+}
+
 # iperf KEY ROUND FIGURE ADDRESS AMOUNT VALUE WORD...: run iperf3 with the WORDs as options. AMOUNT and VALUE are jq
-# expressions on the output of iperf3. Record VALUE as FIGURE. If processes relay the packets of the row, also record
-# FIGURE_cpu: the CPU time of these processes in ms, divided by AMOUNT
+# expressions on the output of iperf3. Record VALUE as FIGURE, and the CPU time for AMOUNT
 iperf() {
-	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before after
+	local key=$1 round=$2 figure=$3 addr=$4 amount=$5 value=$6 before
 	shift 6
 	# shellcheck disable=SC2086
 	before=$(ticks ${relays[$key]})
 	ip netns exec "${key/@/-}-a" timeout $((secs + 20)) iperf3 -c "$addr" -t "$secs" -J "$@" >"$work/iperf" 2>/dev/null ||
 		echo "net: $key, round $round: $figure failed: $(jq -r .error "$work/iperf" 2>/dev/null)" >&2
-	# shellcheck disable=SC2086
-	after=$(ticks ${relays[$key]})
+	record_cpu "$key" "$round" "$figure" "$before" "$(jq "$amount" "$work/iperf" 2>/dev/null)"
 	record "$key" "$round" "$figure" "$(jq "try ($value) catch null" "$work/iperf" 2>/dev/null)"
-	[ -z "${relays[$key]}" ] ||
-		record "$key" "$round" "${figure}_cpu" "$(jq --argjson ms "$(((after - before) * 1000 / hz))" "try (\$ms / ($amount)) catch null" "$work/iperf" 2>/dev/null)"
 }
-hz=$(getconf CLK_TCK)
 tcp() { # KEY ROUND FIGURE ADDRESS WORD...: measure TCP with iperf3, with the WORDs as further options
 	iperf "$1" "$2" "$3" "$4" '.end.sum_received.bytes * 8 / 1e9' '.end.sum_received.bits_per_second / 1e9' -C cubic "${@:5}"
 }
@@ -311,7 +328,7 @@ udp() { # KEY ROUND FIGURE OCTETS RATE: measure datagrams of OCTETS, sent at RAT
 }
 # udp_rate KEY ROUND FIGURE OCTETS recv|gro: measure datagrams that bench/udp_rate sends as fast as it can
 udp_rate() {
-	local key=$1 from=${1/@/-}-a to=${1/@/-}-b receiver before after sent=0 got=0 time=0
+	local key=$1 from=${1/@/-}-a to=${1/@/-}-b receiver before sent=0 got=0 time=0
 	rm -f "$work/got"
 	ip netns exec "$to" "$O/bench/udp_rate" receive 7773 "$5" >"$work/got" 2>/dev/null &
 	receiver=$!
@@ -320,13 +337,10 @@ udp_rate() {
 	before=$(ticks ${relays[$key]})
 	sent=$(ip netns exec "$from" "$O/bench/udp_rate" send 10.98.0.2 7773 "$4" "$secs")
 	wait $receiver || echo "net: $key, round $2: $3 failed" >&2
-	# shellcheck disable=SC2086
-	after=$(ticks ${relays[$key]})
 	read -r got time < <(sed -n 2p "$work/got")
+	record_cpu "$key" "$2" "$3" "$before" "($got / 1000)"
 	record "$key" "$2" "$3" "$(jq -n "try ($got / $time / 1000) catch null" 2>/dev/null)"
 	record "$key" "$2" "$3_lost" "$(jq -n "try (100 - 100 * $got / $sent) catch null" 2>/dev/null)"
-	[ -z "${relays[$key]}" ] ||
-		record "$key" "$2" "$3_cpu" "$(jq -n "try ($((after - before)) * 1000000 / $hz / $got) catch null" 2>/dev/null)"
 }
 rtt() { # KEY ROUND FIGURE PORT: measure round trips to the server at PORT
 	local p50 p99
@@ -357,18 +371,22 @@ measure() { # KEY ROUND: measure all $figures of a row once
 load() { cut -d' ' -f1-3 /proc/loadavg; }
 
 load_at_start=$(load)
-for mtu in $mtus; do
-	for row in $rows; do
-		set_up "$row" "$mtu" || die "row $row, MTU $mtu: the hosts do not reach each other"
+r=0
+for ((s = 1; s <= setups; s++)); do
+	for mtu in $mtus; do
+		for row in $rows; do
+			set_up "$row" "$mtu" || die "row $row, MTU $mtu: the hosts do not reach each other"
+		done
 	done
-done
-for ((r = 0; r < rounds; r++)); do
-	for ((k = 0; k < ${#all[@]}; k++)); do
-		measure "${all[(r + k) % ${#all[@]}]}" "$r"
+	for (( ; r < rounds * s / setups; r++)); do
+		for ((k = 0; k < ${#all[@]}; k++)); do
+			measure "${all[(r + k) % ${#all[@]}]}" "$r"
+		done
 	done
+	tear_down
 done
 
 mkdir -p "$(dirname "$json")"
-printf '\n== between two hosts (%s rounds of %s s, interleaved; iperf3, cubic)\n' "$rounds" "$secs"
-python3 bench/net_report.py "$work/values" "$json" rounds="$rounds" seconds_each="$secs" rate_kpps="$rate" \
+printf '\n== between two hosts (%s rounds of %s s, interleaved, set up %s times; iperf3, cubic)\n' "$rounds" "$secs" "$setups"
+python3 bench/net_report.py "$values" "$json" rounds="$rounds" setups="$setups" seconds_each="$secs" rate_kpps="$rate" \
 	load_at_start="$load_at_start" load_at_end="$(load)"

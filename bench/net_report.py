@@ -196,7 +196,7 @@ def main():
         **dict(n.split("=", 1) for n in notes),
         "rows": rows,
     }
-    for name in "rounds", "seconds_each", "rate_kpps":
+    for name in "rounds", "setups", "seconds_each", "rate_kpps":
         if name in report:
             report[name] = int(report[name])
     with open(out, "w") as f:

@@ -82,7 +82,7 @@ for p in $parts; do
 	sweep) bench_sweep ;;
 	scale) bench_scale ;;
 	flow) bash bench/flow.sh ;;
-	net) ROUNDS=${ROUNDS:-4} bash bench/net.sh ;;
+	net) ROUNDS=${ROUNDS:-4} SETUPS=${SETUPS:-2} bash bench/net.sh ;;
 	profiles) SECONDS_EACH=${SECONDS_EACH:-1} bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
 	linux) ROUNDS=${ROUNDS:-3} SECONDS_EACH=${SECONDS_EACH:-3} bash bench/linux.sh ;;
