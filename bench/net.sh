@@ -37,8 +37,8 @@
 #
 # All rows are set up together, and a row is idle while another row is measured. Each round measures each row once, and each
 # round begins with another row than the previous round. A row that was set up twice does not have the same figures twice:
-# they differ by up to a tenth until the row is ended. So the rows are set up anew SETUPS times, each time for an equal share of
-# the ROUNDS. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.
+# they differ by up to a tenth until the row is ended. So the rows are set up anew SETUPS times (at most ROUNDS), each time for an
+# equal share of the ROUNDS. The figures are printed as a table and written to build/bench/net.json by bench/net_report.py.
 #
 #	ROUNDS=6 SETUPS=3 SECONDS_EACH=1 ROWS="veth lazy full" FIGURES="tcp rtt1" MTUS="2044 4092" RATE_KPPS=50 JSON=FILE net.sh
 set -u
@@ -62,17 +62,19 @@ json=${JSON:-$O/bench/net.json}
 work=$(mktemp -d /tmp/bench.XXXXXX) # a short path, because sockets are below it
 values=$work/values # all measured values
 declare -A relays # PIDs of the processes that relay, by row
-all=() started=()
+all=() started=() spaces=()
 
 tear_down() { # end all rows
-	local p
+	local p n
 	for p in "${started[@]}"; do
 		kill "$p" 2>/dev/null
 	done
 	wait
-	ip -all netns delete
+	for n in "${spaces[@]}"; do
+		ip netns delete "$n"
+	done
 	find "$work" -mindepth 1 ! -path "$values" -delete
-	all=() started=() relays=()
+	all=() started=() spaces=() relays=()
 }
 cleanup() {
 	tear_down
@@ -104,13 +106,17 @@ done
 for w in "ROUNDS $rounds" "SETUPS $setups" "SECONDS_EACH $secs" "RATE_KPPS $rate"; do
 	[[ $w =~ \ [1-9][0-9]{0,4}$ ]] || usage "${w%% *} '${w#* }' is not a number from 1 to 99999"
 done
-[ "$setups" -le "$rounds" ] || usage "SETUPS $setups is more than ROUNDS $rounds"
+[ "$setups" -le "$rounds" ] || setups=$rounds # each set-up is measured
 
 # --- rows: each row_ function gets the row's name, the MTU and the network namespaces of the row's two hosts
 
 background() { # run in the background; the PID is $!, and the process ends with the script
 	"$@" &
 	started+=($!)
+}
+
+new_netns() { # NETNS: make a network namespace, which ends with the row
+	ip netns add "$1" && spaces+=("$1")
 }
 
 host_up() { # NETNS DEVICE I: give the device 10.98.0.I and fd98::I, and set it up
@@ -188,7 +194,7 @@ row_udp() {
 # are moved to the hosts. The headers of the tunnel have 50 octets.
 row_vxlan() {
 	local i under other
-	for i in 1 2; do ip netns add "$1-under$i" || return 1; done
+	for i in 1 2; do new_netns "$1-under$i" || return 1; done
 	ip link add u1 mtu $(($2 + 50)) netns "$1-under1" type veth peer name u2 mtu $(($2 + 50)) netns "$1-under2" || return 1
 	for i in 1 2; do
 		under=$1-under$i other=$((3 - i))
@@ -264,7 +270,7 @@ descendants() { # PID...: print these processes and their descendants
 # set_up ROW MTU: make the row, and start the servers that its measurements need
 set_up() {
 	local row=$1 key=$1@$2 a="$1-$2-a" b="$1-$2-b"
-	ip netns add "$a" && ip netns add "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up || return 1
+	new_netns "$a" && new_netns "$b" && ip -n "$a" link set lo up && ip -n "$b" link set lo up || return 1
 	case $row in
 	veth) row_veth "$key" "$2" "$a" "$b" ;;
 	whole | segment | crc | whole2 | segment2 | crc2) row_relay "$key" "$2" "$a" "$b" ;;
@@ -286,7 +292,7 @@ equal_mtu() { # NETNS MTU: check that the device of this namespace has this MTU
 
 # --- figures
 
-record() { # KEY ROUND FIGURE VALUE: append one measured value to $work/values; KEY is ROW@MTU
+record() { # KEY ROUND FIGURE VALUE: append one measured value to $values; KEY is ROW@MTU
 	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$values"
 }
 

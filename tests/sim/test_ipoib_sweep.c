@@ -22,6 +22,12 @@ static void fill(unsigned int n)
 	assert_int_equal(i.max_neighs, n);
 }
 
+/* The number of a peer, for rig_neigh(), whose slot in the table that fill() makes is in the @step-th step of a sweep */
+static unsigned int peer_in_step(unsigned int step)
+{
+	return 100 + step * IPOIB_SWEEP_STEP + 7;
+}
+
 static unsigned int neighbours(void)
 {
 	struct ipoib_link_info i;
@@ -94,11 +100,10 @@ static void test_sweep_in_steps_spares_what_is_used(void **state)
 
 	fill(N);
 	for (unsigned int k = 0; k < 3; k++)
-		kept[k] = rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77);
+		kept[k] = rig_neigh(&r, peer_in_step(k), 0x77);
 	while (neighbours() > 3) {
 		for (unsigned int k = 0; k < 3; k++)
-			assert_ptr_equal(rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77),
-					 kept[k]);
+			assert_ptr_equal(rig_neigh(&r, peer_in_step(k), 0x77), kept[k]);
 		rig_run(&r, IPOIB_SWEEP);
 	}
 	rig_fini(&r);
@@ -112,8 +117,8 @@ static void test_path_expires_in_each_step(void **state)
 
 	fill(2 * IPOIB_SWEEP_STEP + 8);
 	for (unsigned int k = 0; k < 3; k++) {
-		rig_peer(&r, 100 + k * IPOIB_SWEEP_STEP + 7);
-		n[k] = rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77);
+		rig_peer(&r, peer_in_step(k));
+		n[k] = rig_neigh(&r, peer_in_step(k), 0x77);
 		rig_tx_neigh(&r, n[k], 1);
 	}
 	rig_run(&r, NS_MSEC(1));
@@ -121,7 +126,7 @@ static void test_path_expires_in_each_step(void **state)
 	for (expired = r.s.now + SAC_PATH_TTL + IPOIB_SWEEP; r.s.now < expired;) {
 		rig_run(&r, IPOIB_SWEEP);
 		for (unsigned int k = 0; k < 3; k++)
-			rig_neigh(&r, 100 + k * IPOIB_SWEEP_STEP + 7, 0x77);
+			rig_neigh(&r, peer_in_step(k), 0x77);
 	}
 	assert_int_equal(r.s.sa.path_asks, 3);
 	for (unsigned int k = 0; k < 3; k++)
