@@ -4,33 +4,26 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "ctl/slices.h"
 #include "eth/token.h"
 #include "inst/host.h"
 #include "inst/iface.h"
-#include "os/clock.h"
 
 /*
  * Neighbours. The kernel's table maps an IP address to a token or an address of 20 octets, and the
  * IPoIB link maps that token or address to a GID and a QPN. The kernel's table is read in pieces
- * (inst/neigh_dump.h), interface by interface, and so is the link's table. So the answer is still
- * incomplete when the function of the command returns (ctl_hold()).
+ * (inst/neigh_dump.h), interface by interface, and the link's table is sent in slices.
  */
 
-/* Slots of a link's table that are visited without a pause; a row takes about 5 us */
-#define SLICE 128
-#define PAUSE NS_MSEC(1) /* time after a slice in which no client gets rows of such a table */
-#define WAITING (1u << 20) /* octets that a client may have left unread before it gets more rows */
-
 struct shower {
-	struct ctl_hold hold;
+	struct ctl_slices out;
 	struct neigh_dump dump;
 	struct inst_watch watch; /* tells when .i is removed */
 	struct inst_iface *i; /* interface whose neighbour table is read from the kernel */
 	/* true if the tables of the interfaces after .i in the instance's list are read, too */
 	bool all;
 	json_t *kernel; /* link-layer address -> array of its IP addresses */
-	struct timer next; /* runs while slots of the link's table, from .at on, are left */
-	uint32_t at;
+	uint32_t at; /* next slot of the link's table */
 };
 
 /*
@@ -84,10 +77,10 @@ static void neigh_row(void *ctx, const struct ipoib_neigh_info *n)
 	cmd_set_str(row, "state", ipoib_path_state_name(n->state));
 	cmd_set(row, "status", cmd_sac_status(n->status));
 	set_path(row, n);
-	cmd_set(row, "until_ms", cmd_until(n->until, s->hold.req.now));
-	cmd_set(row, "idle_ms", cmd_ms(s->hold.req.now - e->last_used));
+	cmd_set(row, "until_ms", cmd_until(n->until, s->out.hold.req.now));
+	cmd_set(row, "idle_ms", cmd_ms(s->out.hold.req.now - e->last_used));
 	cmd_set_int(row, "held_packets", n->held);
-	ctl_row(&s->hold.req, row);
+	ctl_row(&s->out.hold.req, row);
 }
 
 /*
@@ -122,7 +115,7 @@ static int read_table(struct shower *s)
 
 static void shower_free(struct shower *s)
 {
-	timer_cancel(&s->hold.req.in->loop.timers, &s->next);
+	ctl_slices_stop(&s->out);
 	inst_unwatch(&s->watch);
 	json_decref(s->kernel);
 	free(s);
@@ -139,7 +132,8 @@ static void refuse(struct ctl_req *r, const struct inst_iface *i, int err)
  */
 static void go_on(struct shower *s, int err)
 {
-	struct inst_iface *next = s->all && !err ? next_iface(s->hold.req.in, &s->i->link) : NULL;
+	struct inst_iface *next =
+		s->all && !err ? next_iface(s->out.hold.req.in, &s->i->link) : NULL;
 
 	if (next) {
 		s->i = next;
@@ -148,29 +142,22 @@ static void go_on(struct shower *s, int err)
 			return;
 	}
 	if (err)
-		refuse(&s->hold.req, s->i, err);
+		refuse(&s->out.hold.req, s->i, err);
 	else
-		ctl_end(&s->hold.req, PROTO_EXIT_OK, NULL);
+		ctl_end(&s->out.hold.req, PROTO_EXIT_OK, NULL);
 	shower_free(s);
 }
 
-static void next_slice(struct timer *t, ns_t now)
+static bool some(struct ctl_slices *out, uint32_t n)
 {
-	struct shower *s = container_of(t, struct shower, next);
-	struct inst *in = s->hold.req.in;
-	bool more = true;
+	struct shower *s = container_of(out, struct shower, out);
 
-	s->hold.req.now = now;
-	/* All clients together get one slice at a time, and @now may be long past. */
-	if (clock_now() >= in->next_slice && ctl_unread(&s->hold.req) < WAITING) {
-		more = ipoib_neigh_some(s->i->ifc.ipoib, &s->at, SLICE, neigh_row, s);
-		ctl_flush(&s->hold.req);
-		in->next_slice = clock_now() + PAUSE;
-	}
-	if (more)
-		timer_arm(&in->loop.timers, t, clock_now() + PAUSE);
-	else
-		go_on(s, 0);
+	return ipoib_neigh_some(s->i->ifc.ipoib, &s->at, n, neigh_row, s);
+}
+
+static void sent(struct ctl_slices *out)
+{
+	go_on(container_of(out, struct shower, out), 0);
 }
 
 static void on_dumped(struct neigh_dump *d, int err)
@@ -178,11 +165,11 @@ static void on_dumped(struct neigh_dump *d, int err)
 	struct shower *s = container_of(d, struct shower, dump);
 
 	s->at = 0;
-	s->hold.req.now = s->hold.req.in->loop.now;
+	s->out.hold.req.now = s->out.hold.req.in->loop.now;
 	if (err)
 		go_on(s, err);
 	else
-		next_slice(&s->next, s->hold.req.now);
+		ctl_slices_begin(&s->out, s->out.hold.req.now);
 }
 
 static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_t now)
@@ -192,14 +179,14 @@ static void on_iface(struct inst_watch *w, struct inst_iface *i, bool comes, ns_
 	if (comes || i != s->i)
 		return;
 	neigh_dump_cancel(&s->dump);
-	timer_cancel(&s->hold.req.in->loop.timers, &s->next);
-	s->hold.req.now = now;
+	ctl_slices_stop(&s->out);
+	s->out.hold.req.now = now;
 	go_on(s, s->all ? 0 : -ENODEV);
 }
 
 static void show_gone(struct ctl_hold *h)
 {
-	struct shower *s = container_of(h, struct shower, hold);
+	struct shower *s = container_of(h, struct shower, out.hold);
 
 	neigh_dump_cancel(&s->dump);
 	shower_free(s);
@@ -229,8 +216,8 @@ static void neigh_show(struct ctl_req *r)
 	s->all = all;
 	s->i = i;
 	s->watch.iface = on_iface;
-	timer_init(&s->next, next_slice);
-	s->hold.rows_at_end = true;
+	s->out.some = some;
+	s->out.done = sent;
 	err = read_table(s);
 	if (err) {
 		refuse(r, s->i, err);
@@ -238,7 +225,7 @@ static void neigh_show(struct ctl_req *r)
 		free(s);
 		return;
 	}
-	ctl_hold(r, &s->hold, show_gone);
+	ctl_slices_hold(&s->out, r, show_gone);
 	inst_watch(r->in, &s->watch);
 }
 
