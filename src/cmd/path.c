@@ -12,63 +12,7 @@
 #include "inst/port.h"
 #include "text/print.h"
 
-/* Paths: the cache of the SA clients, and `path get`, which asks the SA. */
-
-/* --- path show */
-
-static const char *const state_names[] = {
-	[SAC_PATH_PENDING] = "pending",
-	[SAC_PATH_VALID] = "valid",
-	[SAC_PATH_FAILED] = "failed",
-};
-
-struct walk {
-	struct ctl_req *r;
-	struct inst_port *p;
-};
-
-static json_t *port_row(const struct inst_port *p)
-{
-	json_t *row = json_object();
-
-	cmd_set(row, "fabric", cmd_port_fabric(p));
-	cmd_set_str(row, "port", p->name);
-	return row;
-}
-
-static void path_row(void *ctx, const struct sac_path_info *i)
-{
-	struct walk *w = ctx;
-	json_t *row = port_row(w->p);
-
-	cmd_set_str(row, "state", state_names[i->state]);
-	cmd_set(row, "status", cmd_sac_status(i->status));
-	cmd_set(row, "sgid", cmd_gid(&i->key.sgid));
-	cmd_set(row, "dgid", cmd_gid(&i->key.dgid));
-	cmd_set(row, "pkey", cmd_hex(i->key.pkey, 4));
-	if (i->state == SAC_PATH_VALID)
-		cmd_path_rec(row, &i->rec);
-	cmd_set(row, "until_ms", cmd_until(i->until, w->r->now));
-	cmd_set_int(row, "waiters", i->waiters);
-	ctl_row(w->r, row);
-}
-
-static void path_show(struct ctl_req *r)
-{
-	bool bad;
-	struct inst_iface *i = ctl_arg_iface(r, &bad);
-	struct inst_port *p;
-
-	if (bad)
-		return;
-	list_for_each (p, &r->in->ports, link) {
-		struct walk w = { .r = r, .p = p };
-
-		if (!i || i->port == p)
-			sac_path_each(p->ifc.sac, path_row, &w);
-	}
-	ctl_end(r, PROTO_EXIT_OK, NULL);
-}
+/* `path get`: the path to an address, from the cache of the SA client or from the SA. */
 
 /* --- an address as a GID */
 
@@ -523,7 +467,6 @@ static void path_get(struct ctl_req *r)
 }
 
 const struct ctl_cmd cmd_path[] = {
-	{ "path show", CTL_READS, path_show, (const char *const[]){ "dev", NULL } },
 	{ "path get", CTL_CHANGES, path_get,
 	  (const char *const[]){ "address", "dev", "host", "ip", NULL }, .at_most = PATH_GETS_MAX },
 	{ NULL },

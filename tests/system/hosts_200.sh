@@ -58,22 +58,28 @@ leave() { # clients ask for the neighbours of all interfaces, and leave after th
 }
 check "clients leave in the middle of the list" leave
 check "neigh show lists all $((hosts - 1)) others" equal $((hosts - 1)) "$(listed uib0@h1)"
+check "path show lists the paths of all ports" equal "$((hosts * (hosts - 1)))" \
+	"$(u -j path show | jq '[.path[] | select(.state == "valid")] | length')"
 check "neigh show of all interfaces lists each of them" equal "$((hosts * (hosts - 1)))" "$(u -j neigh show | jq '.neigh | length')"
 
 # All readers together get one slice in a millisecond. The interfaces have the rest of the time.
 readers=4 slices=$((hosts * ((hosts + 127) / 128)))
-took() { # print the milliseconds in which the readers got their answers
+took() { # COMMAND...: print the milliseconds in which the readers got their answers
 	local k start=${EPOCHREALTIME/[.,]/} clients=()
 	for ((k = 0; k < readers; k++)); do
-		u -j neigh show >/dev/null &
+		u -j "$@" >/dev/null &
 		clients+=($!)
 	done
 	wait "${clients[@]}"
 	echo $(((${EPOCHREALTIME/[.,]/} - start) / 1000))
 }
-ms=$(took)
+ms=$(took neigh show)
 echo "# $readers readers got $slices slices each, all in $ms ms"
-check "readers get one slice in a millisecond together" test "$ms" -ge $((readers * slices - 1))
+check "readers of neigh show get one slice in a millisecond together" test "$ms" -ge $((readers * slices - 1))
+slices=$((hosts * (hosts - 1) / 128))
+ms=$(took path show)
+echo "# $readers readers got $slices slices each, all in $ms ms"
+check "readers of path show get one slice in a millisecond together" test "$ms" -ge $((readers * slices - 1))
 lab_down
 check "the limits are as they were" restored
 finish

@@ -349,6 +349,66 @@ static void test_a_port_of_no_soft_fabric(void **state)
 	r->iface[0].port->fab = fab;
 }
 
+/* --- path show */
+
+#define PATHS 1000
+
+static void on_path(struct sac_path_wait *w, int status, const struct ib_path_rec *rec, ns_t now)
+{
+	(void)w, (void)status, (void)rec, (void)now;
+}
+
+/* Makes the cache of uib0's port know PATHS paths, all of which failed, because no port has such a GID. */
+static void fill_cache(struct rig *r)
+{
+	struct sac *sac = r->iface[0].port->ifc.sac;
+	static struct sac_path_wait wait[PATHS];
+	struct ib_path_rec rec;
+
+	for (unsigned int k = 0; k < PATHS; k++) {
+		struct sac_path_key key = { .sgid = sac_port(sac)->gid, .pkey = 0xffff };
+
+		key.dgid = ib_gid_of(IB_SUBNET_PREFIX_DEFAULT, 0x1000 + k);
+		wait[k] = (struct sac_path_wait){ .done = on_path };
+		assert_int_equal(sac_path_get(sac, &key, &wait[k], &rec, r->c.now), -EINPROGRESS);
+	}
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+}
+
+static void test_path_show_sends_a_large_cache_in_slices(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows = json_array(), *end;
+
+	fill_cache(r);
+	cmd_rig_request(&r->c, "path show", NULL);
+	assert_null(cmd_rig_collect(&r->c, rows));
+	assert_in_range(json_array_size(rows), 1, 200);
+	cmd_rig_run_for(&r->c, NS_MSEC(PATHS));
+	end = cmd_rig_collect(&r->c, rows);
+	assert_non_null(end);
+	assert_int_equal(json_integer_value(json_object_get(end, "status")), PROTO_EXIT_OK);
+	assert_int_equal(cmd_rows_count(rows, "state", "failed"), PATHS);
+	json_decref(rows);
+	json_decref(end);
+}
+
+static void test_path_show_a_client_leaves_in_the_middle(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows = json_array();
+	unsigned int before = r->c.ctl.control.nclients;
+
+	fill_cache(r);
+	cmd_rig_request(&r->c, "path show", NULL);
+	assert_null(cmd_rig_collect(&r->c, rows));
+	close(r->c.peer);
+	r->c.peer = -1;
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	assert_int_equal(r->c.ctl.control.nclients, before - 1);
+	json_decref(rows);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -362,6 +422,8 @@ int main(void)
 		CASE(test_path_get_leaves_half_of_the_clients_to_commands),
 		CASE(test_path_get_an_answered_question_takes_no_place),
 		CASE(test_a_port_of_no_soft_fabric),
+		CASE(test_path_show_sends_a_large_cache_in_slices),
+		CASE(test_path_show_a_client_leaves_in_the_middle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
