@@ -52,6 +52,7 @@ others() {
 }
 [ "$(id -u)" = 0 ] || { echo "net: needs root (network namespaces)" >&2; exit 3; }
 [ -n "${TEST_ISOLATED:-}" ] || exec bash tests/isolate.sh bash "$PWD/bench/net.sh" "$@"
+. bench/cpu_lib.sh
 O=${O:-build}
 U=$PWD/$O/uipoib
 rounds=${ROUNDS:-6} setups=${SETUPS:-3} secs=${SECONDS_EACH:-1} mtus=${MTUS:-2044} rate=${RATE_KPPS:-50}
@@ -258,15 +259,6 @@ reaches() { # NETNS ADDRESS: wait up to 30 s until ADDRESS answers a ping
 	done
 }
 
-descendants() { # PID...: print these processes and their descendants
-	local p
-	for p; do
-		echo "$p"
-		# shellcheck disable=SC2046
-		descendants $(cat "/proc/$p/task/"*/children 2>/dev/null)
-	done
-}
-
 # set_up ROW MTU: make the row, and start the servers that its measurements need
 set_up() {
 	local row=$1 key=$1@$2 a="$1-$2-a" b="$1-$2-b"
@@ -296,12 +288,6 @@ record() { # KEY ROUND FIGURE VALUE: append one measured value to $values; KEY i
 	printf '{"row": "%s", "mtu": %s, "round": %d, "figure": "%s", "value": %s}\n' "${1%@*}" "${1#*@}" "$2" "$3" "${4:-null}" >>"$values"
 }
 
-ticks() { # PID...: print the CPU time that the processes have used, in clock ticks
-	local p
-	for p; do sed 's/.*) //' "/proc/$p/stat" 2>/dev/null; done | awk '{ n += $12 + $13 } END { print n + 0 }'
-}
-
-hz=$(getconf CLK_TCK)
 # record_cpu KEY ROUND FIGURE BEFORE AMOUNT: if processes relay the packets of the row, record FIGURE_cpu: the CPU time in ms that
 # these processes used since it was BEFORE ticks, divided by AMOUNT
 record_cpu() {
