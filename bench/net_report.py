@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statistics of bench/net.sh, bench/flow.sh, bench/linux.sh and bench/verbs.sh.
+"""Statistics of bench/net.sh, bench/fabrics.sh, bench/flow.sh, bench/linux.sh and bench/verbs.sh.
 
     net_report.py VALUES JSON NAME=VALUE...
 
@@ -21,7 +21,7 @@ import statistics
 import sys
 
 RATIO_COLUMNS = 6  # at most this number in a table of ratios
-# For each row, the rows that do the same work (modes of the relay, the kernel's driver, or uipoib with one switch),
+# For each row, the rows that do the same work (modes of the relay, the kernel's driver, or uipoib in another shape),
 # beginning with the most similar row
 MATCHING = {
     "lazy": ["whole", "segment"],
@@ -34,6 +34,7 @@ MATCHING = {
     "udp": ["crc"],
     "uipoib": ["kernel"],
     "linux": ["old"],
+    "two": ["one"],
     **{f"{crc}{switches}": [f"{crc}1"] for crc in ("lazy", "full") for switches in range(2, 10)},
 }
 # For each table: its heading, its figures (one per column), and the format of its numbers

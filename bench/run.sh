@@ -8,6 +8,7 @@
 #	scale	a fabric of 1,000 switches and 10,000 HCAs: the embedded SM; for comparison OpenSM, on uipoib's fabric and on ibsim
 #	flow	what one flow costs among up to 1,000,000 neighbours, 1,000 groups, 8 hops and 200 hosts
 #	net	TCP, UDP, round trips and CPU time; for comparison a veth pair and bare relays, measured in turn with uipoib
+#	fabrics	TCP of two fabrics at the same time, in one instance and in two
 #	profiles	TCP and 64-byte UDP of each link profile; for comparison rfc4391, measured in turn with the others
 #	verbs	TCP of a VM: uipoib on a port of libibverbs; for comparison the kernel's ib_ipoib on the same port; needs QEMU and `make kmod`
 #	linux	TCP between the stock kernel of a VM and a host, and between two VMs; needs QEMU and `make kmod`
@@ -17,7 +18,7 @@ set -u
 cd "$(dirname "$0")/.."
 O=${O:-build}
 virtual() { ! command -v qemu-system-x86_64 >/dev/null || [ -z "$(ls "$O"/kmod/*/uib.ko 2>/dev/null)" ] || echo linux; }
-parts=${*:-path sweep scale flow net profiles $(virtual)}
+parts=${*:-path sweep scale flow net fabrics profiles $(virtual)}
 
 head() { printf '\n== %s\n' "$*"; }
 
@@ -83,11 +84,12 @@ for p in $parts; do
 	scale) bench_scale ;;
 	flow) bash bench/flow.sh ;;
 	net) ROUNDS=${ROUNDS:-4} SETUPS=${SETUPS:-2} bash bench/net.sh ;;
+	fabrics) ROUNDS=${ROUNDS:-4} SECONDS_EACH=${SECONDS_EACH:-1} bash bench/fabrics.sh ;;
 	profiles) SECONDS_EACH=${SECONDS_EACH:-1} bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
 	linux) ROUNDS=${ROUNDS:-3} SECONDS_EACH=${SECONDS_EACH:-3} bash bench/linux.sh ;;
 	*)
-		echo "usage: run.sh [path] [sweep] [scale] [flow] [net] [profiles] [verbs] [linux]" >&2
+		echo "usage: run.sh [path] [sweep] [scale] [flow] [net] [fabrics] [profiles] [verbs] [linux]" >&2
 		exit 2
 		;;
 	esac
