@@ -148,6 +148,11 @@ static bool out_reserve(struct ctl_client *c, size_t n)
 	size_t cap = c->out_cap ? c->out_cap : 16384;
 	char *bigger;
 
+	if (c->out_len + n > c->out_cap && c->out_done) {
+		c->out_len -= c->out_done;
+		memmove(c->out, c->out + c->out_done, c->out_len);
+		c->out_done = 0;
+	}
 	while (cap < c->out_len + n)
 		cap *= 2;
 	if (cap == c->out_cap)
