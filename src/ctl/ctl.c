@@ -158,6 +158,8 @@ void ctl_init(struct ctl *ctl, struct inst *in, const struct ctl_cmd *const *tab
 	door_init(ctl, &ctl->reader);
 	list_init(&ctl->clients);
 	list_init(&ctl->reload.waiters);
+	ctl_turns_init(&ctl->slices);
+	list_init(&ctl->drops.clients);
 	timer_init(&ctl->reaper, reap);
 }
 

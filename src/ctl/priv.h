@@ -55,6 +55,24 @@ struct ctl_reload {
 	struct list waiters;
 };
 
+/* The answers that are sent in slices: ctl/slices.h */
+struct ctl_turns {
+	struct list answers; /* list of struct ctl_slices, in the order of their next slices */
+	struct timer timer; /* armed while .answers is not empty */
+	ns_t next; /* time from which the next slice may be sent */
+};
+
+/* The drop counters of which clients of `monitor` are told: cmd/mon_drops.c */
+struct ctl_drops {
+	struct list clients; /* list of struct mon_drops */
+	struct timer timer; /* armed while there are clients */
+	/* the values of the drop counters when they were read last, in the order of stats_each() */
+	uint64_t *was;
+	size_t n, cap, at; /* values; room for values; place of a reading in them */
+	ns_t now; /* time of the reading */
+	bool recount; /* there are other counters now, so the next reading stores all values again */
+};
+
 struct ctl {
 	struct inst *in;
 	const struct ctl_cmd *const *tables; /* tables of all commands; the last pointer is NULL */
@@ -66,6 +84,8 @@ struct ctl {
 	struct list clients; /* clients of both sockets */
 	struct ctl_stats stats;
 	struct ctl_reload reload;
+	struct ctl_turns slices;
+	struct ctl_drops drops;
 	/*
 	 * timer that frees dropped clients outside the callbacks of the loop, because a callback may still use them
 	 */
@@ -101,6 +121,8 @@ struct ctl_client {
 	size_t in_len;
 	char in[PROTO_LINE_MAX];
 };
+
+void ctl_turns_init(struct ctl_turns *t);
 
 /* ctl_init() - Initialize a server that has no sockets yet */
 void ctl_init(struct ctl *ctl, struct inst *in, const struct ctl_cmd *const *tables);

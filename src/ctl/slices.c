@@ -1,44 +1,90 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ctl/slices.h"
 
-#include "os/clock.h"
+#include "ctl/priv.h"
 
-#define SLICE 128 /* entries of a table whose rows are sent without a pause */
-#define PAUSE NS_MSEC(1) /* time after a slice in which no client gets rows of a table */
-#define WAITING (1u << 20) /* octets that a client may have left unread before it gets more rows */
+#define SLICE 64 /* entries of a table whose rows are sent without a pause */
+#define PERIOD NS_MSEC(2) /* time from the begin of a slice to the begin of the next one */
+#define UNREAD_MAX \
+	(1u << 20) /* octets that a client may have left unread before it gets more rows */
 
-static void next_slice(struct timer *t, ns_t now)
+/* Returns the answer that has waited longest among those whose clients read; NULL if there is none. */
+static struct ctl_slices *next_answer(struct ctl_turns *t)
 {
-	struct ctl_slices *s = container_of(t, struct ctl_slices, next);
-	struct inst *in = s->hold.req.in;
-	bool more = true;
+	struct ctl_slices *s;
 
+	list_for_each (s, &t->answers, link)
+		if (ctl_unread(&s->hold.req) < UNREAD_MAX)
+			return s;
+	return NULL;
+}
+
+static void send_slice(struct ctl_turns *t, struct ctl_slices *s, ns_t now)
+{
+	bool more;
+
+	list_del(&s->link);
+	list_add_tail(&t->answers, &s->link);
 	s->hold.req.now = now;
-	/* @now may be long past. */
-	if (clock_now() >= in->next_slice && ctl_unread(&s->hold.req) < WAITING) {
-		more = s->some(s, SLICE);
-		ctl_flush(&s->hold.req);
-		in->next_slice = clock_now() + PAUSE;
-	}
+	more = s->some(s, SLICE);
+	ctl_flush(&s->hold.req);
 	if (more)
-		timer_arm(&in->loop.timers, t, clock_now() + PAUSE);
-	else
-		s->done(s);
+		return;
+	list_del(&s->link);
+	s->done(s);
+}
+
+static void turn(struct ctl_turns *t, struct timers *timers, ns_t now)
+{
+	struct ctl_slices *s = next_answer(t);
+
+	t->next = now + PERIOD;
+	if (s)
+		send_slice(t, s, now);
+	if (!list_empty(&t->answers))
+		timer_arm(timers, &t->timer, t->next);
+}
+
+static void on_turn(struct timer *timer, ns_t now)
+{
+	struct ctl *ctl = container_of(timer, struct ctl, slices.timer);
+
+	turn(&ctl->slices, &ctl->in->loop.timers, now);
+}
+
+void ctl_turns_init(struct ctl_turns *t)
+{
+	list_init(&t->answers);
+	timer_init(&t->timer, on_turn);
 }
 
 void ctl_slices_hold(struct ctl_slices *s, struct ctl_req *r, void (*gone)(struct ctl_hold *h))
 {
-	timer_init(&s->next, next_slice);
+	s->ctl = r->client->ctl;
+	list_init(&s->link);
 	s->hold.rows_at_end = true;
 	ctl_hold(r, &s->hold, gone);
 }
 
 void ctl_slices_begin(struct ctl_slices *s, ns_t now)
 {
-	next_slice(&s->next, now);
+	struct ctl_turns *t = &s->ctl->slices;
+	struct timers *timers = &s->ctl->in->loop.timers;
+
+	list_add_tail(&t->answers, &s->link);
+	if (timer_armed(&t->timer))
+		return;
+	if (now >= t->next)
+		turn(t, timers, now);
+	else
+		timer_arm(timers, &t->timer, t->next);
 }
 
 void ctl_slices_stop(struct ctl_slices *s)
 {
-	timer_cancel(&s->hold.req.in->loop.timers, &s->next);
+	struct ctl_turns *t = &s->ctl->slices;
+
+	list_del(&s->link);
+	if (list_empty(&t->answers))
+		timer_cancel(&s->ctl->in->loop.timers, &t->timer);
 }

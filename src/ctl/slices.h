@@ -5,10 +5,9 @@
 /*
  * DOC: Answers with the rows of large tables
  *
- * A row takes about 5 us. An answer that may have thousands of rows is therefore sent in slices, with a pause after
- * each of them, in which the loop serves packets and other requests. All clients together get one slice in a
- * millisecond, so their number does not matter to the packets. A client that leaves much of its answer unread gets no
- * further rows until it reads.
+ * A row takes several microseconds. An answer that may have thousands of rows is therefore sent in slices. All clients
+ * together get one slice in 2 ms, and take turns, so their number does not matter to the packets that the instance
+ * serves in between. A client that leaves 1 MiB of its answer unread gets no further rows until it reads.
  */
 
 #include "ctl/req.h"
@@ -16,19 +15,20 @@
 /* An answer that is sent in slices. The command sets .some and .done before ctl_slices_hold(). */
 struct ctl_slices {
 	struct ctl_hold hold;
-	/* Sends the rows of the next @n entries of a table. Return: false if no entries are left */
+	/* Sends the rows of about @n entries of a table. Return: false if no entries are left */
 	bool (*some)(struct ctl_slices *s, uint32_t n);
 	/* Called when no entries are left; ends the answer, or prepares another table */
 	void (*done)(struct ctl_slices *s);
-	struct timer next; /* runs while entries are left */
+	struct ctl *ctl;
+	struct list link; /* link in ctl.slices while entries are left */
 };
 
 /* ctl_slices_hold() - Answer a request in slices. @gone is called if the client disconnects (ctl_hold()) */
 void ctl_slices_hold(struct ctl_slices *s, struct ctl_req *r, void (*gone)(struct ctl_hold *h));
 
 /*
- * ctl_slices_begin() - Begin with a table. Its first slice is sent at once, unless another client has just got a
- * slice. So s->done() may have been called, and may have freed @s, when the function returns.
+ * ctl_slices_begin() - Begin with a table. Its first slice is sent at once, unless there was a slice less than 2 ms ago.
+ * So s->done() may have been called, and may have freed @s, when the function returns.
  */
 void ctl_slices_begin(struct ctl_slices *s, ns_t now);
 

@@ -103,6 +103,7 @@ struct inst {
 	/* state that the interfaces (struct ifc) of .ifaces and the ports of .ports share */
 	struct ifc_set ifcs;
 	struct list ports; /* list of struct inst_port */
+	uint64_t ports_added; /* number of ports that were ever added to .ports */
 	/* descriptor of the folder of the device files of .ports, see netdev_rdma_add(); -1: none */
 	int rdma_folder;
 	struct list hosts; /* list of struct inst_host */
@@ -110,9 +111,10 @@ struct inst {
 	struct list by_pkeys; /* list of struct by_pkey: inst/by_pkey.h */
 	struct udp_links udps;
 	struct yield yield; /* to the readers of TAPs */
-	ns_t next_slice; /* time before which no command makes further rows of a large table */
 	struct neigh_dumps neigh_dumps;
 	struct list watches; /* list of struct inst_watch */
+	uint64_t
+		link_changes; /* number of changes of a link's state, or of an interface's carrier */
 	/* true after a failure whose cause is the environment; the exit status is then 3 */
 	bool env_lacks;
 	bool broken; /* true if the loop ended because of a failure */

@@ -90,6 +90,12 @@ static struct inst_port *port_alloc(struct inst *in, struct inst_fabric *f, cons
 	return p;
 }
 
+static void add_to_list(struct inst_port *p)
+{
+	p->serial = p->inst->ports_added++;
+	list_add_tail(&p->inst->ports, &p->link);
+}
+
 static int node_index(struct inst_fabric *f, const struct fabric_node *n)
 {
 	for (unsigned int i = 0; i < fabric_nnodes(f->fabric); i++)
@@ -160,7 +166,7 @@ static int get_verbs(struct inst *in, const struct conf_port *where, struct inst
 			return status;
 		}
 		reopen_allow(p);
-		list_add_tail(&in->ports, &p->link);
+		add_to_list(p);
 	}
 	*ret = p;
 	return status;
@@ -218,7 +224,7 @@ int port_get(struct inst *in, const struct conf_port *where, struct inst_port **
 		port_close(p);
 		return status;
 	}
-	list_add_tail(&in->ports, &p->link);
+	add_to_list(p);
 	*ret = p;
 	return 0;
 }

@@ -13,6 +13,8 @@
 struct inst_port {
 	struct list link; /* link in inst.ports */
 	struct inst *inst;
+	uint64_t
+		serial; /* number of the port, which no other port had or gets; .ports of the instance is in this order */
 	struct inst_fabric
 		*fab; /* software fabric to which the port belongs; NULL for a port of the kernel */
 	struct fabric_node *node; /* CA of the port in the fabric .fab; NULL if .fab is NULL */

@@ -347,30 +347,33 @@ void sac_paths_fini(struct sac *s)
 	htab_fini(&s->path_tab);
 }
 
-static void each_of(const struct list *paths, void (*fn)(void *ctx, const struct sac_path_info *i),
-		    void *ctx)
+struct path_walk {
+	void (*fn)(void *ctx, const struct sac_path_info *i);
+	void *ctx;
+};
+
+static void visit_path(void *ctx, struct hlink *n)
 {
-	const struct sac_path *p;
+	const struct sac_path *p = container_of(n, struct sac_path, by_key);
+	const struct path_walk *walk = ctx;
+	struct sac_path_info i = {
+		.key = p->key,
+		.state = p->state,
+		.status = p->status,
+		.rec = p->rec,
+		.until = p->until,
+	};
+	const struct list *w;
 
-	list_for_each (p, paths, lru) {
-		struct sac_path_info i = {
-			.key = p->key,
-			.state = p->state,
-			.status = p->status,
-			.rec = p->rec,
-			.until = p->until,
-		};
-		const struct list *w;
-
-		for (w = p->waits.next; w != &p->waits; w = w->next)
-			i.waiters++;
-		fn(ctx, &i);
-	}
+	for (w = p->waits.next; w != &p->waits; w = w->next)
+		i.waiters++;
+	walk->fn(walk->ctx, &i);
 }
 
-void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
-		   void *ctx)
+bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int n,
+		   void (*fn)(void *ctx, const struct sac_path_info *i), void *ctx)
 {
-	each_of(&s->paths, fn, ctx);
-	each_of(&s->pending, fn, ctx);
+	struct path_walk walk = { fn, ctx };
+
+	return htab_some(&s->path_tab, at, n, visit_path, &walk);
 }

@@ -237,8 +237,12 @@ struct sac_path_info {
 	ns_t until; /* time at which the path leaves this state */
 	unsigned int waiters;
 };
-void sac_path_each(const struct sac *s, void (*fn)(void *ctx, const struct sac_path_info *i),
-		   void *ctx);
+/*
+ * sac_path_some() - Call @fn for about @n cached paths, and advance *at, which is 0 at first. Paths may come and go between
+ * two calls (htab_some()). Return: false if no paths are left
+ */
+bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int n,
+		   void (*fn)(void *ctx, const struct sac_path_info *i), void *ctx);
 
 /* --- Groups --- */
 

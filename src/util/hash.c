@@ -8,6 +8,8 @@
 #include "util/be.h"
 
 #define MOVED 4 /* buckets that htab_add() moves while a table grows */
+#define PER_ENTRY \
+	16 /* a call of htab_some() may visit this number of empty buckets in place of an entry */
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
 struct sip {
@@ -184,4 +186,57 @@ struct hlink *htab_each(const struct htab *t, const struct hlink *prev)
 		return n ? n : first_from(t->bucket, 0, t->nbuckets);
 	}
 	return first_from(t->bucket, prev ? (prev->hash & (t->nbuckets - 1)) + 1 : 0, t->nbuckets);
+}
+
+/*
+ * DOC: A walk in a table that may grow
+ *
+ * The place of the walk is a number from 0 to 2^64, and the bucket at a place has the bits of the place as its number, in
+ * reverse order. In a table with 8 buckets, for example, the walk visits the buckets 0, 4, 2, 6, 1, 5, 3, 7. If a table
+ * grows, the entries of bucket 4 move to the buckets 4 and 12 of 16, which are the buckets at the former place of 4 and
+ * behind it. So the entries that were visited are before the place of the walk, in a table of any size.
+ */
+
+static uint64_t reverse_bits(uint64_t v)
+{
+	v = (v >> 1 & 0x5555555555555555ull) | (v & 0x5555555555555555ull) << 1;
+	v = (v >> 2 & 0x3333333333333333ull) | (v & 0x3333333333333333ull) << 2;
+	v = (v >> 4 & 0x0f0f0f0f0f0f0f0full) | (v & 0x0f0f0f0f0f0f0f0full) << 4;
+	return __builtin_bswap64(v);
+}
+
+static unsigned int visit(struct hlink *h, void (*fn)(void *ctx, struct hlink *n), void *ctx)
+{
+	unsigned int n = 0;
+
+	for (; h; h = h->next, n++)
+		fn(ctx, h);
+	return n;
+}
+
+/* While the table grows, a place has the bucket of the former array, or the two buckets to which its entries were moved. */
+bool htab_some(const struct htab *t, uint64_t *at, unsigned int n,
+	       void (*fn)(void *ctx, struct hlink *n), void *ctx)
+{
+	size_t places = t->old ? t->nbuckets / 2 : t->nbuckets;
+	uint64_t work = (uint64_t)n * PER_ENTRY, done;
+
+	if (!places)
+		return false;
+	for (done = 0; done < work; done++) {
+		size_t i = reverse_bits(*at) & (places - 1);
+		unsigned int seen;
+
+		if (t->old && i >= t->moved)
+			seen = visit(t->old[i], fn, ctx);
+		else
+			seen = visit(t->bucket[i], fn, ctx);
+		if (t->old && i < t->moved)
+			seen += visit(t->bucket[i + places], fn, ctx);
+		done += (uint64_t)seen * PER_ENTRY;
+		*at += UINT64_MAX / places + 1;
+		if (!*at)
+			return false;
+	}
+	return true;
 }

@@ -7,6 +7,7 @@
  * links. The caller computes the hash of an entry, by hash_siphash() or otherwise.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,5 +62,16 @@ struct hlink *htab_next(const struct hlink *n);
  * move entries, and the walk would miss some of them or return them twice.
  */
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev);
+
+/**
+ * htab_some() - Call @fn for about @n entries of a walk, and advance *at
+ * @at:	place of the walk in the table; 0 begins a walk
+ *
+ * Entries may be added and deleted between two calls, but not by @fn. An entry that is in the table from the first
+ * call to the last is visited once. A call also ends after it has seen 16 times @n empty buckets.
+ * Return: false if the walk has ended
+ */
+bool htab_some(const struct htab *t, uint64_t *at, unsigned int n,
+	       void (*fn)(void *ctx, struct hlink *n), void *ctx);
 
 #endif

@@ -375,22 +375,89 @@ static void fill_cache(struct rig *r)
 	cmd_rig_run_for(&r->c, NS_SEC(1));
 }
 
+static size_t rows_now(struct ctl_rig *c, int peer, json_t *rows, json_t **ret_end)
+{
+	size_t before = json_array_size(rows);
+	int other = c->peer;
+
+	c->peer = peer;
+	*ret_end = cmd_rig_collect(c, rows);
+	c->peer = other;
+	return json_array_size(rows) - before;
+}
+
+/* All clients together get one slice in 2 ms, and take turns. */
 static void test_path_show_sends_a_large_cache_in_slices(void **state)
 {
 	struct rig *r = *state;
-	json_t *rows = json_array(), *end;
+	int peer[2] = { r->c.peer, ctl_rig_client(&r->c) };
+	json_t *rows[2] = { json_array(), json_array() }, *end[2] = { NULL };
+	unsigned int turns = 0;
 
 	fill_cache(r);
+	for (unsigned int k = 0; k < 2; k++)
+		ask(peer[k], "path show", "");
+	while (!end[0] || !end[1]) {
+		size_t got[2] = { 0 };
+
+		cmd_rig_settle(&r->c);
+		for (unsigned int k = 0; k < 2; k++)
+			if (!end[k])
+				got[k] = rows_now(&r->c, peer[k], rows[k], &end[k]);
+		assert_true(!got[0] || !got[1]);
+		assert_in_range(got[0] + got[1], 0, 100);
+		/* the first client asks first, and so it may be two slices ahead */
+		assert_in_range(json_array_size(rows[0]) + 200 - json_array_size(rows[1]), 0, 400);
+		turns += got[0] || got[1];
+		r->c.now += NS_MSEC(2);
+	}
+	assert_in_range(turns, 2 * PATHS / 100, 2 * PATHS / 32);
+	for (unsigned int k = 0; k < 2; k++) {
+		assert_int_equal(json_integer_value(json_object_get(end[k], "status")),
+				 PROTO_EXIT_OK);
+		assert_int_equal(cmd_rows_count(rows[k], "state", "failed"), PATHS);
+		json_decref(rows[k]);
+		json_decref(end[k]);
+	}
+	close(peer[1]);
+}
+
+/* The port that is being shown is closed between two slices; the answer goes on with the next port. */
+static void test_path_show_a_port_is_closed_in_the_middle(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows = json_array(), *end;
+	size_t shown;
+
+	fill_cache(r);
+	send_to(r->c.peer, "\"address\":\"fe80::1\",\"dev\":\"uib1\"");
+	cmd_rig_run_for(&r->c, NS_SEC(1));
+	heard(r->c.peer);
 	cmd_rig_request(&r->c, "path show", NULL);
 	assert_null(cmd_rig_collect(&r->c, rows));
-	assert_in_range(json_array_size(rows), 1, 200);
-	cmd_rig_run_for(&r->c, NS_MSEC(PATHS));
+	shown = json_array_size(rows);
+	assert_in_range(shown, 1, 100);
+	assert_int_equal(cmd_rows_count(rows, "port", "Hca1/1"), shown);
+	list_del(&r->iface[0].link);
+	port_close(r->iface[0].port);
+	cmd_rig_run_for(&r->c, NS_SEC(1));
 	end = cmd_rig_collect(&r->c, rows);
 	assert_non_null(end);
-	assert_int_equal(json_integer_value(json_object_get(end, "status")), PROTO_EXIT_OK);
-	assert_int_equal(cmd_rows_count(rows, "state", "failed"), PATHS);
+	assert_int_equal(cmd_rows_count(rows, "port", "Hca1/1"), shown);
+	assert_int_equal(cmd_rows_count(rows, "port", "Hca2/1"), 1);
 	json_decref(rows);
 	json_decref(end);
+}
+
+static void test_path_show_of_one_interface(void **state)
+{
+	struct rig *r = *state;
+	json_t *rows;
+
+	fill_cache(r);
+	rows = cmd_rig_rows(&r->c, "path show", json_pack("{s:s}", "dev", "uib1"));
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
 }
 
 static void test_path_show_a_client_leaves_in_the_middle(void **state)
@@ -423,6 +490,8 @@ int main(void)
 		CASE(test_path_get_an_answered_question_takes_no_place),
 		CASE(test_a_port_of_no_soft_fabric),
 		CASE(test_path_show_sends_a_large_cache_in_slices),
+		CASE(test_path_show_a_port_is_closed_in_the_middle),
+		CASE(test_path_show_of_one_interface),
 		CASE(test_path_show_a_client_leaves_in_the_middle),
 	};
 

@@ -158,6 +158,86 @@ static void test_htab_emptied_while_walking(void **state)
 	htab_fini(&t);
 }
 
+/* --- htab_some() */
+
+struct seen {
+	unsigned int times[8192]; /* number of visits of each item, by .id */
+	unsigned int n; /* of this call */
+};
+
+static void see(void *ctx, struct hlink *h)
+{
+	struct seen *s = ctx;
+
+	s->times[container_of(h, struct item, link)->id]++;
+	s->n++;
+}
+
+/*
+ * Items 0 to 999 are in the table all the time; others come and go between the calls, and the table grows
+ * up to eight times in the middle of the walk.
+ */
+static void test_htab_some_visits_each_entry_once_while_others_come_and_go(void **state)
+{
+	enum { ALL = 8192, STAY = 1000 };
+	static struct item items[ALL];
+	static struct seen seen;
+	static bool in[ALL];
+
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct htab t = { 0 };
+		struct prng r;
+		uint64_t at = 0;
+		bool more = true;
+
+		prng_seed(&r, seed);
+		memset(&seen, 0, sizeof(seen));
+		memset(in, 0, sizeof(in));
+		for (int i = 0; i < ALL; i++)
+			items[i] = (struct item){ .id = i };
+		for (int i = 0; i < STAY; i++)
+			assert_int_equal(htab_add(&t, &items[i].link, prng_u64(&r)), 0);
+		while (more) {
+			seen.n = 0;
+			more = htab_some(&t, &at, 10, see, &seen);
+			assert_in_range(seen.n, 0, 40);
+			for (uint32_t k = prng_below(&r, 200); k; k--) {
+				uint32_t i = STAY + prng_below(&r, ALL - STAY);
+
+				if (in[i])
+					htab_del(&t, &items[i].link);
+				else
+					assert_int_equal(htab_add(&t, &items[i].link, prng_u64(&r)),
+							 0);
+				in[i] = !in[i];
+			}
+		}
+		for (int i = 0; i < STAY; i++)
+			assert_int_equal(seen.times[i], 1);
+		htab_fini(&t);
+	}
+}
+
+static void test_htab_some_ends_after_many_empty_buckets(void **state)
+{
+	static struct item items[4096];
+	static struct seen seen;
+	struct htab t = { 0 };
+	uint64_t at = 0;
+	unsigned int calls = 1;
+
+	assert_false(htab_some(&t, &at, 1, see, &seen));
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		assert_int_equal(htab_add(&t, &items[i].link, i), 0);
+	for (size_t i = 1; i < ARRAY_SIZE(items); i++)
+		htab_del(&t, &items[i].link);
+	while (htab_some(&t, &at, 1, see, &seen))
+		calls++;
+	assert_int_equal(seen.n, 1);
+	assert_in_range(calls, 4096 / 16, 4096 / 16 + 2);
+	htab_fini(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +248,8 @@ int main(void)
 		cmocka_unit_test(test_htab_grows_by_a_few_buckets_at_a_time),
 		cmocka_unit_test(test_htab_del_of_what_is_not_in_it),
 		cmocka_unit_test(test_htab_emptied_while_walking),
+		cmocka_unit_test(test_htab_some_visits_each_entry_once_while_others_come_and_go),
+		cmocka_unit_test(test_htab_some_ends_after_many_empty_buckets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
