@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/mon_drops.h"
 #include "cmd/mon_trap.h"
-#include "cmd/stats.h"
+#include "ctl/priv.h"
 #include "inst/fab_sm.h"
 #include "inst/host.h"
 #include "inst/iface.h"
@@ -23,11 +24,9 @@
  *	- sweeps, traps, multicast groups and end ports of embedded SMs
  *	- once a second, the drop counters that grew
  *
- * The state of a link is compared after each inst_work(). So a state that began and ended between
- * two comparisons appears in the log only.
+ * The states of the links are compared after an inst_work() in which one of them changed. So a state
+ * that began and ended in the same inst_work() appears in the log only.
  */
-
-#define DROPS_PERIOD NS_SEC(1)
 
 struct link_seen {
 	const struct inst_iface *iface;
@@ -46,22 +45,13 @@ struct mon_sm {
 struct monitor {
 	struct ctl_hold hold;
 	struct inst *in;
-	const struct ctl *ctl;
+	struct ctl *ctl;
 	struct inst_watch watch;
-	struct timer drops_timer;
+	struct mon_drops drops;
 	struct link_seen *link;
 	unsigned int nlinks, links_cap;
+	uint64_t link_changes; /* inst.link_changes at the last comparison */
 	struct list sms; /* list of struct mon_sm */
-	/* values of the drop counters one second ago, in the order of stats_each() */
-	uint64_t *drops;
-	unsigned int ndrops, at;
-	/*
-	 * true at the first reading of the counters: the values are only stored, and no rows are
-	 * sent
-	 */
-	bool first;
-	/* true if the set of counters has changed, so that .drops must be made again */
-	bool recount;
 };
 
 static json_t *event_row(struct monitor *m, const char *event, ns_t now)
@@ -122,7 +112,7 @@ static void iface_comes_or_goes(struct inst_watch *w, struct inst_iface *i, bool
 	struct monitor *m = container_of(w, struct monitor, watch);
 	json_t *row = event_row(m, "interface", now);
 
-	m->recount = true;
+	mon_drops_recount(m->ctl);
 	if (comes)
 		link_add(m, i);
 	for (unsigned int k = 0; !comes && k < m->nlinks; k++) {
@@ -140,6 +130,9 @@ static void look(struct inst_watch *w, ns_t now)
 {
 	struct monitor *m = container_of(w, struct monitor, watch);
 
+	if (m->link_changes == m->in->link_changes)
+		return;
+	m->link_changes = m->in->link_changes;
 	for (unsigned int k = 0; k < m->nlinks; k++)
 		link_event(m, &m->link[k], now);
 }
@@ -241,61 +234,16 @@ static const struct sm_events sm_events = {
 
 /* --- drops */
 
-static void count_drop(void *ctx, const struct stats_item *it)
+static void on_drops(struct mon_drops *d, const struct stats_item *it, uint64_t by, ns_t now)
 {
-	struct monitor *m = ctx;
+	struct monitor *m = container_of(d, struct monitor, drops);
+	json_t *row = event_row(m, "drop", now);
 
-	m->ndrops += it->drop;
-}
-
-static void look_drop(void *ctx, const struct stats_item *it)
-{
-	struct monitor *m = ctx;
-	uint64_t *was;
-	json_t *row;
-
-	if (!it->drop || m->at == m->ndrops)
-		return;
-	was = &m->drops[m->at++];
-	if (it->value != *was && !m->first) {
-		row = event_row(m, "drop", m->hold.req.now);
-		cmd_set_str(row, "layer", it->layer);
-		cmd_set_str(row, "object", it->object);
-		cmd_set_str(row, "counter", it->name);
-		cmd_set_int(row, "count", (long long)(it->value - *was));
-		ctl_row(&m->hold.req, row);
-	}
-	*was = it->value;
-}
-
-/* Counts the drop counters and stores their present values. Return: false if out of memory */
-static bool count_drops(struct monitor *m)
-{
-	m->ndrops = 0;
-	m->first = true;
-	m->recount = false;
-	stats_each(m->ctl, count_drop, m);
-	free(m->drops);
-	m->drops = calloc(m->ndrops + 1, sizeof(*m->drops));
-	if (!m->drops)
-		m->ndrops = 0;
-	return m->drops;
-}
-
-static void look_drops(struct monitor *m, ns_t now)
-{
-	m->hold.req.now = now;
-	if (m->recount)
-		count_drops(m);
-	m->at = 0;
-	stats_each(m->ctl, look_drop, m);
-	m->first = false;
-	timer_arm(&m->in->loop.timers, &m->drops_timer, now + DROPS_PERIOD);
-}
-
-static void drops_tick(struct timer *t, ns_t now)
-{
-	look_drops(container_of(t, struct monitor, drops_timer), now);
+	cmd_set_str(row, "layer", it->layer);
+	cmd_set_str(row, "object", it->object);
+	cmd_set_str(row, "counter", it->name);
+	cmd_set_int(row, "count", (long long)by);
+	ctl_row(&m->hold.req, row);
 }
 
 /* --- start and end */
@@ -307,22 +255,17 @@ static void mon_sm_free(struct mon_sm *s)
 	free(s);
 }
 
-static void mon_free(struct monitor *m)
+static void mon_gone(struct ctl_hold *h)
 {
+	struct monitor *m = container_of(h, struct monitor, hold);
 	struct mon_sm *s, *tmp;
 
 	inst_unwatch(&m->watch);
-	timer_cancel(&m->in->loop.timers, &m->drops_timer);
+	mon_drops_del(m->ctl, &m->drops);
 	list_for_each_safe (s, tmp, &m->sms, link)
 		mon_sm_free(s);
 	free(m->link);
-	free(m->drops);
 	free(m);
-}
-
-static void mon_gone(struct ctl_hold *h)
-{
-	mon_free(container_of(h, struct monitor, hold));
 }
 
 static void see_links(struct monitor *m)
@@ -361,7 +304,7 @@ static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool come
 	struct monitor *m = container_of(w, struct monitor, watch);
 	struct mon_sm *s, *tmp;
 
-	m->recount = true;
+	mon_drops_recount(m->ctl);
 	if (comes) {
 		listen_sm(m, sm);
 		return;
@@ -371,39 +314,27 @@ static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool come
 			mon_sm_free(s);
 }
 
-static struct monitor *mon_alloc(const struct ctl_req *r)
-{
-	struct monitor *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	m->in = r->in;
-	m->ctl = r->ctl;
-	m->watch.fn = look;
-	m->watch.port = port_event;
-	m->watch.sm = sm_comes_or_goes;
-	m->watch.iface = iface_comes_or_goes;
-	list_init(&m->sms);
-	timer_init(&m->drops_timer, drops_tick);
-	if (count_drops(m))
-		return m;
-	mon_free(m);
-	return NULL;
-}
-
 static void monitor(struct ctl_req *r)
 {
-	struct monitor *m = mon_alloc(r);
+	struct monitor *m = calloc(1, sizeof(*m));
 
 	if (!m) {
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
+	m->in = r->in;
+	m->ctl = r->client->ctl;
+	m->watch.fn = look;
+	m->watch.port = port_event;
+	m->watch.sm = sm_comes_or_goes;
+	m->watch.iface = iface_comes_or_goes;
+	m->drops.grew = on_drops;
+	list_init(&m->sms);
 	ctl_hold(r, &m->hold, mon_gone);
 	see_links(m);
 	listen_sms(m);
 	inst_watch(r->in, &m->watch);
-	look_drops(m, r->now);
+	mon_drops_add(m->ctl, &m->drops, r->now);
 }
 
 const struct ctl_cmd cmd_monitor[] = {

@@ -254,6 +254,14 @@ static void on_action(void *ctx)
 		list_add_tail(&i->set->acting, &i->act_link);
 }
 
+static void on_state(void *ctx)
+{
+	struct ifc *i = ctx;
+
+	if (i->ops->state_changed)
+		i->ops->state_changed(i->ctx);
+}
+
 int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 {
 	struct ipoib_link_cfg lc = {
@@ -263,7 +271,8 @@ int ifc_start(struct ifc *i, const struct ifc_cfg *cfg)
 		.timers = i->set->timers,
 		.log = i->log,
 		.on_action = on_action,
-		.on_action_ctx = i,
+		.on_state = on_state,
+		.on_ctx = i,
 		.profile = cfg->profile,
 		.pkey = cfg->pkey,
 		.max_ip_mtu = cfg->max_ip_mtu,

@@ -189,6 +189,8 @@ struct ifc_ops {
 	void (*set_mtu)(void *ctx, unsigned int mtu);
 	/* Set the carrier of the network interface to the state of the link. */
 	void (*set_carrier)(void *ctx, bool up);
+	/* Called when the state of the link has changed, and may not call the link; may be NULL */
+	void (*state_changed)(void *ctx);
 	/*
 	 * Called after the link got new attributes of the port, for example another LID. This
 	 * pointer may be NULL

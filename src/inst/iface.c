@@ -200,6 +200,13 @@ static void set_mtu(void *ctx, unsigned int mtu)
 	iface_net_set_mtu(i, mtu);
 }
 
+static void state_changed(void *ctx)
+{
+	struct inst_iface *i = ctx;
+
+	i->inst->link_changes++;
+}
+
 static void port_changed(void *ctx)
 {
 	iface_net_port(ctx);
@@ -214,6 +221,7 @@ static const struct ifc_ops ifc_ops = {
 	.set_lladdr = set_lladdr,
 	.set_mtu = set_mtu,
 	.set_carrier = set_carrier,
+	.state_changed = state_changed,
 	.port_changed = port_changed,
 };
 

@@ -298,6 +298,7 @@ static void put_carrier(struct inst_iface *i, bool up)
 		log_to(&i->log, LOG_LVL_WARN, "%s@%s: setting the carrier: %s", i->name,
 		       i->host->name, strerror(-err));
 	i->carrier = up;
+	i->inst->link_changes++;
 	log_to(&i->log, LOG_LVL_INFO, "%s@%s: %s%s%s", i->name, i->host->name, up ? "up" : "down",
 	       *reason ? ": " : "", reason);
 }

@@ -39,7 +39,7 @@ struct ipoib_action *ipoib_act(struct ipoib_link *l, enum ipoib_action_type type
 	if (l->act_n == l->act_cap)
 		acts_grow(l);
 	if (!l->act_n && l->cfg.on_action)
-		l->cfg.on_action(l->cfg.on_action_ctx);
+		l->cfg.on_action(l->cfg.on_ctx);
 	a = &l->acts[(l->act_head + l->act_n++) % l->act_cap];
 	*a = (struct ipoib_action){ .type = type };
 	return a;

@@ -127,7 +127,9 @@ struct ipoib_link_cfg {
 	 * called
 	 */
 	void (*on_action)(void *ctx);
-	void *on_action_ctx;
+	/* Called when the state of the link has changed. The function may not call the link. NULL: it is not called */
+	void (*on_state)(void *ctx);
+	void *on_ctx; /* argument of .on_action and .on_state */
 	const struct ipoib_profile *profile; /* NULL: the default profile */
 	/*
 	 * P_Key; the link sets bit 15, because the P_Key in an MGID has bit 15 set (RFC 4391 §4.1)

@@ -79,6 +79,8 @@ static void set_state(struct ipoib_link *l, enum ipoib_link_state state, ns_t no
 		  link_state_names[state], l->reason[0] ? ": " : "", l->reason);
 	l->state = state;
 	l->since = now;
+	if (l->cfg.on_state)
+		l->cfg.on_state(l->cfg.on_ctx);
 }
 
 static enum ipoib_link_state called_for(const struct ipoib_link *l)

@@ -105,6 +105,46 @@ static void test_monitor_tells_drops_once(void **state)
 	json_decref(rows);
 }
 
+/* The counters are read once a second for all clients, so the second client hears of the drops of the same second. */
+static void test_monitor_tells_all_clients_of_drops(void **state)
+{
+	struct ctl_rig *r = *state;
+	struct node *n = fabric_node_node(fabric_node_find(r->in.fab[0]->fabric, "Hca4"));
+	int first = r->peer, second = ctl_rig_client(r);
+	json_t *rows = json_array();
+
+	cmd_rig_request(r, "monitor", NULL);
+	cmd_rig_run_for(r, NS_MSEC(500));
+	r->peer = second;
+	cmd_rig_request(r, "monitor", NULL);
+	n->dropped += 3;
+	cmd_rig_run_for(r, NS_MSEC(1000));
+	assert_null(cmd_rig_collect(r, rows));
+	assert_int_equal(cmd_rows_count(rows, "event", "drop"), 1);
+	r->peer = first;
+	assert_null(cmd_rig_collect(r, rows));
+	assert_int_equal(cmd_rows_count(rows, "event", "drop"), 2);
+	/* The first client leaves, and the second one goes on. */
+	close(first);
+	r->peer = second;
+	json_array_clear(rows);
+	n->dropped += 5;
+	cmd_rig_run_for(r, NS_SEC(2));
+	assert_null(cmd_rig_collect(r, rows));
+	assert_int_equal(cmd_row_num(cmd_row_with(rows, "event", "drop"), "count"), 5);
+	/* Drops while nobody listens are not told to a later client. */
+	close(second);
+	cmd_rig_run_for(r, NS_SEC(1));
+	n->dropped += 7;
+	r->peer = ctl_rig_client(r);
+	json_array_clear(rows);
+	cmd_rig_request(r, "monitor", NULL);
+	cmd_rig_run_for(r, NS_SEC(3));
+	assert_null(cmd_rig_collect(r, rows));
+	assert_int_equal(cmd_rows_count(rows, "event", "drop"), 0);
+	json_decref(rows);
+}
+
 /*
  * A client monitors the instance. When a subnet manager is started or stopped, the monitor must
  * report this event and the counters of the manager.
@@ -163,6 +203,7 @@ int main(void)
 		CASE(test_monitor_tells_sweeps_traps_and_ports),
 		CASE(test_monitor_names_both_ends_of_a_packet_with_a_wrong_key),
 		CASE(test_monitor_tells_drops_once),
+		CASE(test_monitor_tells_all_clients_of_drops),
 		CASE(test_monitor_tells_of_managers_that_come_and_go),
 		CASE(test_trace_needs_an_interface),
 	};
