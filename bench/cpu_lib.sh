@@ -5,8 +5,8 @@
 #
 #	descendants PID...	print these processes and their descendants
 #	ticks PID...		print the CPU time (user and system) that the processes have used, in clock ticks
-export hz # clock ticks per second
-hz=$(getconf CLK_TCK)
+# shellcheck disable=SC2034 # the scripts use it
+hz=$(getconf CLK_TCK) # clock ticks per second
 
 descendants() {
 	local p

@@ -84,7 +84,7 @@ for p in $parts; do
 	scale) bench_scale ;;
 	flow) bash bench/flow.sh ;;
 	net) ROUNDS=${ROUNDS:-4} SETUPS=${SETUPS:-2} bash bench/net.sh ;;
-	fabrics) ROUNDS=${ROUNDS:-4} SECONDS_EACH=${SECONDS_EACH:-1} bash bench/fabrics.sh ;;
+	fabrics) ROUNDS=${ROUNDS:-4} SETUPS=${SETUPS:-2} SECONDS_EACH=${SECONDS_EACH:-1} bash bench/fabrics.sh ;;
 	profiles) SECONDS_EACH=${SECONDS_EACH:-1} bash bench/profiles.sh ;;
 	verbs) bash bench/verbs.sh ;;
 	linux) ROUNDS=${ROUNDS:-3} SECONDS_EACH=${SECONDS_EACH:-3} bash bench/linux.sh ;;
