@@ -2,45 +2,64 @@
 #include "cmd/mon_drops.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ctl/priv.h"
+#include "util/hash.h"
 
-#define PERIOD NS_SEC(1)
+/* A drop counter and its value at the last reading */
+struct ctl_drop {
+	uint64_t key; /* hash of the names of the counter */
+	uint64_t value;
+};
 
-/* Stores the value of a counter that is read for the first time. */
-static void store(struct ctl_drops *s, uint64_t value)
+static uint64_t key_of(const struct stats_item *it)
 {
-	if (s->n == s->cap) {
-		size_t cap = 2 * s->cap + 256;
-		uint64_t *v = reallocarray(s->was, cap, sizeof(*v));
+	struct hash_key k = { 0, 0 };
 
-		s->recount |= !v; /* the values are stored again at the next reading */
+	k.k0 = hash_siphash(&k, it->layer, strlen(it->layer));
+	k.k0 = hash_siphash(&k, it->object, strlen(it->object));
+	return hash_siphash(&k, it->name, strlen(it->name));
+}
+
+/* Stores a counter that was not at this place of the last reading. Without memory, it is stored at the next reading. */
+static void store(struct ctl_drops *s, uint64_t key, uint64_t value)
+{
+	if (s->at == s->cap) {
+		size_t cap = 2 * s->cap + 256;
+		struct ctl_drop *v = reallocarray(s->was, cap, sizeof(*v));
+
 		if (!v)
 			return;
 		s->was = v;
 		s->cap = cap;
 	}
-	s->was[s->n++] = value;
-	s->at++;
+	s->was[s->at++] = (struct ctl_drop){ key, value };
+	s->n = s->at;
 }
 
+/*
+ * Counters come and go with interfaces, SMs, clients and links. From the first place with another counter than at the
+ * last reading, the values are only stored. A counter that became smaller belongs to a new object of the same name.
+ */
 static void look_drop(void *ctx, const struct stats_item *it)
 {
 	struct ctl_drops *s = ctx;
 	struct mon_drops *d;
-	uint64_t by;
+	uint64_t key, was;
 
-	if (!it->drop || s->recount)
+	if (!it->drop)
 		return;
-	if (s->at == s->n) {
-		store(s, it->value);
+	key = key_of(it);
+	if (s->at == s->n || s->was[s->at].key != key) {
+		store(s, key, it->value);
 		return;
 	}
-	by = it->value - s->was[s->at];
-	s->was[s->at++] = it->value;
-	if (by)
+	was = s->was[s->at].value;
+	s->was[s->at++].value = it->value;
+	if (it->value > was)
 		list_for_each (d, &s->clients, link)
-			d->grew(d, it, by, s->now);
+			d->grew(d, it, it->value - was, s->now);
 }
 
 static void look(struct timer *t, ns_t now)
@@ -48,13 +67,11 @@ static void look(struct timer *t, ns_t now)
 	struct ctl *ctl = container_of(t, struct ctl, drops.timer);
 	struct ctl_drops *s = &ctl->drops;
 
-	if (s->recount)
-		s->n = 0;
-	s->recount = false;
 	s->at = 0;
 	s->now = now;
 	stats_each(ctl, look_drop, s);
-	timer_arm(&ctl->in->loop.timers, t, now + PERIOD);
+	s->n = s->at;
+	timer_arm(&ctl->in->loop.timers, t, now + NS_SEC(1));
 }
 
 void mon_drops_add(struct ctl *ctl, struct mon_drops *d, ns_t now)
@@ -66,7 +83,6 @@ void mon_drops_add(struct ctl *ctl, struct mon_drops *d, ns_t now)
 	if (!first)
 		return;
 	timer_init(&s->timer, look);
-	s->recount = true;
 	look(&s->timer, now);
 }
 
@@ -81,9 +97,4 @@ void mon_drops_del(struct ctl *ctl, struct mon_drops *d)
 	free(s->was);
 	s->was = NULL;
 	s->cap = s->n = 0;
-}
-
-void mon_drops_recount(struct ctl *ctl)
-{
-	ctl->drops.recount = true;
 }

@@ -18,7 +18,5 @@ struct mon_drops {
 /* mon_drops_add(), mon_drops_del() - Begin and end to tell a client. mon_drops_del() may not be called by .grew */
 void mon_drops_add(struct ctl *ctl, struct mon_drops *d, ns_t now);
 void mon_drops_del(struct ctl *ctl, struct mon_drops *d);
-/* mon_drops_recount() - Store all values again at the next reading, because the instance has other counters now */
-void mon_drops_recount(struct ctl *ctl);
 
 #endif

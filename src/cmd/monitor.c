@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/mon_drops.h"
@@ -44,7 +43,6 @@ struct mon_sm {
 
 struct monitor {
 	struct ctl_hold hold;
-	struct inst *in;
 	struct ctl *ctl;
 	struct inst_watch watch;
 	struct mon_drops drops;
@@ -59,7 +57,7 @@ static json_t *event_row(struct monitor *m, const char *event, ns_t now)
 	json_t *row = json_object();
 
 	m->hold.req.now = now;
-	cmd_set_int(row, "unix_ms", (long long)((m->in->unix_epoch + now) / NS_MSEC(1)));
+	cmd_set_int(row, "unix_ms", (long long)((m->ctl->in->unix_epoch + now) / NS_MSEC(1)));
 	cmd_set_str(row, "event", event);
 	return row;
 }
@@ -112,7 +110,6 @@ static void iface_comes_or_goes(struct inst_watch *w, struct inst_iface *i, bool
 	struct monitor *m = container_of(w, struct monitor, watch);
 	json_t *row = event_row(m, "interface", now);
 
-	mon_drops_recount(m->ctl);
 	if (comes)
 		link_add(m, i);
 	for (unsigned int k = 0; !comes && k < m->nlinks; k++) {
@@ -130,9 +127,9 @@ static void look(struct inst_watch *w, ns_t now)
 {
 	struct monitor *m = container_of(w, struct monitor, watch);
 
-	if (m->link_changes == m->in->link_changes)
+	if (m->link_changes == m->ctl->in->link_changes)
 		return;
-	m->link_changes = m->in->link_changes;
+	m->link_changes = m->ctl->in->link_changes;
 	for (unsigned int k = 0; k < m->nlinks; k++)
 		link_event(m, &m->link[k], now);
 }
@@ -272,7 +269,7 @@ static void see_links(struct monitor *m)
 {
 	struct inst_iface *i;
 
-	list_for_each (i, &m->in->ifaces, link)
+	list_for_each (i, &m->ctl->in->ifaces, link)
 		link_add(m, i);
 }
 
@@ -294,8 +291,8 @@ static void listen_sms(struct monitor *m)
 {
 	struct inst_sm *sm;
 
-	for (unsigned int k = 0; k < m->in->nfabs; k++)
-		list_for_each (sm, &m->in->fab[k]->sms, link)
+	for (unsigned int k = 0; k < m->ctl->in->nfabs; k++)
+		list_for_each (sm, &m->ctl->in->fab[k]->sms, link)
 			listen_sm(m, sm);
 }
 
@@ -304,7 +301,6 @@ static void sm_comes_or_goes(struct inst_watch *w, struct inst_sm *sm, bool come
 	struct monitor *m = container_of(w, struct monitor, watch);
 	struct mon_sm *s, *tmp;
 
-	mon_drops_recount(m->ctl);
 	if (comes) {
 		listen_sm(m, sm);
 		return;
@@ -322,7 +318,6 @@ static void monitor(struct ctl_req *r)
 		ctl_end(r, PROTO_EXIT_FAILED, "out of memory");
 		return;
 	}
-	m->in = r->in;
 	m->ctl = r->client->ctl;
 	m->watch.fn = look;
 	m->watch.port = port_event;

@@ -148,7 +148,7 @@ static void go_on(struct shower *s, int err)
 	shower_free(s);
 }
 
-static bool some(struct ctl_slices *out, uint32_t n)
+static bool some(struct ctl_slices *out, unsigned int n)
 {
 	struct shower *s = container_of(out, struct shower, out);
 

@@ -18,10 +18,8 @@ static const char *const state_names[] = {
 struct shower {
 	struct ctl_slices out;
 	const struct inst_port *p; /* port whose paths are being sent; valid within a slice */
-	uint64_t serial,
-		last; /* number of the port whose cache is sent next, and of the last port that is sent */
+	uint64_t serial, last; /* numbers of the next port and of the last one */
 	uint64_t at; /* place in this cache */
-	uint32_t rows; /* rows of this slice */
 };
 
 static void path_row(void *ctx, const struct sac_path_info *i)
@@ -29,7 +27,6 @@ static void path_row(void *ctx, const struct sac_path_info *i)
 	struct shower *s = ctx;
 	json_t *row = json_object();
 
-	s->rows++;
 	cmd_set(row, "fabric", cmd_port_fabric(s->p));
 	cmd_set_str(row, "port", s->p->name);
 	cmd_set_str(row, "state", state_names[i->state]);
@@ -52,8 +49,7 @@ static bool find_port(struct shower *s)
 	list_for_each (p, &s->out.hold.req.in->ports, link) {
 		if (p->serial < s->serial)
 			continue;
-		if (p->serial > s->serial)
-			s->at = 0; /* the port .serial was closed */
+		s->at = p->serial == s->serial ? s->at : 0; /* 0: the port .serial was closed */
 		s->serial = p->serial;
 		s->p = p;
 		return p->serial <= s->last;
@@ -61,14 +57,14 @@ static bool find_port(struct shower *s)
 	return false;
 }
 
-static bool some_paths(struct ctl_slices *out, uint32_t n)
+static bool some_paths(struct ctl_slices *out, unsigned int n)
 {
 	struct shower *s = container_of(out, struct shower, out);
 
-	for (s->rows = 0; s->rows < n; s->serial++, s->at = 0) {
+	for (; n; s->serial++, s->at = 0) {
 		if (!find_port(s))
 			return false;
-		if (sac_path_some(s->p->ifc.sac, &s->at, n - s->rows, path_row, s))
+		if (sac_path_some(s->p->ifc.sac, &s->at, &n, path_row, s))
 			return true;
 	}
 	return true;

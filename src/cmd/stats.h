@@ -28,8 +28,8 @@ struct stats_item {
 typedef void stats_fn(void *ctx, const struct stats_item *it);
 
 /*
- * stats_each() - Call @fn for all counters, in an order that does not change while the instance has
- * the same interfaces. The item and its strings are valid during each call of @fn only.
+ * stats_each() - Call @fn for all counters, in an order that does not change while the same
+ * counters exist. The item and its strings are valid during each call of @fn only.
  */
 void stats_each(const struct ctl *ctl, stats_fn *fn, void *ctx);
 

@@ -148,7 +148,8 @@ static bool out_reserve(struct ctl_client *c, size_t n)
 	size_t cap = c->out_cap ? c->out_cap : 16384;
 	char *bigger;
 
-	if (c->out_len + n > c->out_cap && c->out_done) {
+	/* At most one octet is moved for each octet that was sent. */
+	if (c->out_done && c->out_len + n > c->out_cap && c->out_done >= c->out_len - c->out_done) {
 		c->out_len -= c->out_done;
 		memmove(c->out, c->out + c->out_done, c->out_len);
 		c->out_done = 0;

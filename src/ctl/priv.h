@@ -66,11 +66,10 @@ struct ctl_turns {
 struct ctl_drops {
 	struct list clients; /* list of struct mon_drops */
 	struct timer timer; /* armed while there are clients */
-	/* the values of the drop counters when they were read last, in the order of stats_each() */
-	uint64_t *was;
-	size_t n, cap, at; /* values; room for values; place of a reading in them */
+	struct ctl_drop
+		*was; /* the drop counters at the last reading, in the order of stats_each() */
+	size_t n, cap, at; /* number of counters; room for counters; place of a reading in them */
 	ns_t now; /* time of the reading */
-	bool recount; /* there are other counters now, so the next reading stores all values again */
 };
 
 struct ctl {

@@ -504,12 +504,12 @@ struct ipoib_neigh_info {
 };
 
 /*
- * ipoib_neigh_some() - Call @fn for the neighbours in the next @slots slots of the table, beginning with slot *at, and advance *at
+ * ipoib_neigh_some() - Call @fn for about @n neighbours, beginning with slot *at of the table, and advance *at
  *
- * So a table can be visited in several calls, the first of which has *at = 0. A neighbour that comes or goes between two calls
+ * 16 free slots count as a neighbour. So a table can be visited in several calls, the first of which has *at = 0. A neighbour that comes or goes between two calls
  * may be left out, or, if it goes and comes again, appear twice. Return: true if there are further slots
  */
-bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
+bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t n,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx);
 
 /* --- Groups --- */

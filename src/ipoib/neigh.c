@@ -331,8 +331,6 @@ static void neigh_call(const struct ipoib_neigh *n,
 {
 	struct ipoib_neigh_info info = { .neigh = n };
 
-	if (!n->link)
-		return;
 	info.state = n->path->state;
 	info.status = n->path->status;
 	info.until = n->path->until;
@@ -342,12 +340,20 @@ static void neigh_call(const struct ipoib_neigh *n,
 	fn(ctx, &info);
 }
 
-bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t slots,
+#define PER_NEIGH 16 /* free slots that count as a neighbour */
+
+bool ipoib_neigh_some(const struct ipoib_link *l, uint32_t *at, uint32_t n,
 		      void (*fn)(void *ctx, const struct ipoib_neigh_info *i), void *ctx)
 {
+	uint64_t all = (uint64_t)n * PER_NEIGH, done = 0;
 	uint32_t top = l->neigh_slots.top;
 
-	for (; slots && *at < top; slots--)
-		neigh_call(&l->neighs[(*at)++], fn, ctx);
+	while (done < all && *at < top) {
+		const struct ipoib_neigh *e = &l->neighs[(*at)++];
+
+		done += e->link ? PER_NEIGH : 1;
+		if (e->link)
+			neigh_call(e, fn, ctx);
+	}
 	return *at < top;
 }

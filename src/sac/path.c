@@ -370,7 +370,7 @@ static void visit_path(void *ctx, struct hlink *n)
 	walk->fn(walk->ctx, &i);
 }
 
-bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int n,
+bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int *n,
 		   void (*fn)(void *ctx, const struct sac_path_info *i), void *ctx)
 {
 	struct path_walk walk = { fn, ctx };

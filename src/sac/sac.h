@@ -238,10 +238,10 @@ struct sac_path_info {
 	unsigned int waiters;
 };
 /*
- * sac_path_some() - Call @fn for about @n cached paths, and advance *at, which is 0 at first. Paths may come and go between
- * two calls (htab_some()). Return: false if no paths are left
+ * sac_path_some() - Call @fn for about *n cached paths, advance *at, which is 0 at first, and reduce *n, all as htab_some()
+ * does. Paths may come and go between two calls. Return: false if no paths are left
  */
-bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int n,
+bool sac_path_some(const struct sac *s, uint64_t *at, unsigned int *n,
 		   void (*fn)(void *ctx, const struct sac_path_info *i), void *ctx);
 
 /* --- Groups --- */

@@ -214,29 +214,35 @@ static unsigned int visit(struct hlink *h, void (*fn)(void *ctx, struct hlink *n
 	return n;
 }
 
-/* While the table grows, a place has the bucket of the former array, or the two buckets to which its entries were moved. */
-bool htab_some(const struct htab *t, uint64_t *at, unsigned int n,
+/*
+ * Visits the bucket at a place. While the table grows, this is a bucket of the former array, or the two buckets to which
+ * its entries were moved.
+ */
+static unsigned int visit_place(const struct htab *t, size_t places, uint64_t at,
+				void (*fn)(void *ctx, struct hlink *n), void *ctx)
+{
+	size_t i = reverse_bits(at) & (places - 1);
+
+	if (!t->old)
+		return visit(t->bucket[i], fn, ctx);
+	if (i >= t->moved)
+		return visit(t->old[i], fn, ctx);
+	return visit(t->bucket[i], fn, ctx) + visit(t->bucket[i + places], fn, ctx);
+}
+
+bool htab_some(const struct htab *t, uint64_t *at, unsigned int *n,
 	       void (*fn)(void *ctx, struct hlink *n), void *ctx)
 {
 	size_t places = t->old ? t->nbuckets / 2 : t->nbuckets;
-	uint64_t work = (uint64_t)n * PER_ENTRY, done;
+	uint64_t all = (uint64_t)*n * PER_ENTRY, done = 0;
+	bool more = places;
 
-	if (!places)
-		return false;
-	for (done = 0; done < work; done++) {
-		size_t i = reverse_bits(*at) & (places - 1);
-		unsigned int seen;
-
-		if (t->old && i >= t->moved)
-			seen = visit(t->old[i], fn, ctx);
-		else
-			seen = visit(t->bucket[i], fn, ctx);
-		if (t->old && i < t->moved)
-			seen += visit(t->bucket[i + places], fn, ctx);
-		done += (uint64_t)seen * PER_ENTRY;
+	while (more && done < all) {
+		done += 1 + (uint64_t)PER_ENTRY * visit_place(t, places, *at, fn, ctx);
 		*at += UINT64_MAX / places + 1;
-		if (!*at)
-			return false;
+		more = *at;
 	}
-	return true;
+	done = done / PER_ENTRY + 1;
+	*n = more || done > *n ? 0 : *n - (unsigned int)done;
+	return more;
 }

@@ -64,14 +64,15 @@ struct hlink *htab_next(const struct hlink *n);
 struct hlink *htab_each(const struct htab *t, const struct hlink *prev);
 
 /**
- * htab_some() - Call @fn for about @n entries of a walk, and advance *at
+ * htab_some() - Call @fn for some entries of a walk, and advance *at
  * @at:	place of the walk in the table; 0 begins a walk
+ * @n:	about the number of entries to visit. It is reduced by what was done: an entry counts 1, and so do 16 buckets;
+ *	it is reduced by 1 at least
  *
  * Entries may be added and deleted between two calls, but not by @fn. An entry that is in the table from the first
- * call to the last is visited once. A call also ends after it has seen 16 times @n empty buckets.
- * Return: false if the walk has ended
+ * call to the last is visited once. Return: true if the walk goes on, and *n is then 0; false if it has ended
  */
-bool htab_some(const struct htab *t, uint64_t *at, unsigned int n,
+bool htab_some(const struct htab *t, uint64_t *at, unsigned int *n,
 	       void (*fn)(void *ctx, struct hlink *n), void *ctx);
 
 #endif

@@ -174,7 +174,8 @@ static unsigned int hosts_with_paths(const struct storm *s)
 	for (unsigned int h = 0; h < HOSTS; h++) {
 		unsigned int n = 0;
 
-		sac_path_some(s->lab.host[h].sac, &(uint64_t){ 0 }, UINT32_MAX, count_valid, &n);
+		sac_path_some(s->lab.host[h].sac, &(uint64_t){ 0 }, &(unsigned int){ UINT32_MAX },
+			      count_valid, &n);
 		hosts += n >= PEERS;
 	}
 	return hosts;

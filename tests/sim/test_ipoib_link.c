@@ -685,7 +685,7 @@ static void count(void *ctx)
 static void test_owner_is_told_that_the_queue_has_actions(void **state)
 {
 	unsigned int told = 0, before = 0, queues = 0;
-	struct ipoib_link_cfg cfg = { .on_action = count, .on_action_ctx = &told };
+	struct ipoib_link_cfg cfg = { .on_action = count, .on_ctx = &told };
 	struct ipoib_action a;
 
 	rig_init_cfg(&r, &cfg, 1);

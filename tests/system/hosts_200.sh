@@ -68,15 +68,19 @@ for ((k = 0; k < 16; k++)); do
 	"$UIPOIB" -j monitor >"$work/monitor$k" &
 	monitors+=($!)
 done
-hear() { # each client has a row that says that the link of h1 is not up
+all_heard() { # FILTER: each client has a row about the link of h1 for which the jq expression FILTER is true
 	local k
-	u fabric link set Switch1/1 down
 	for ((k = 0; k < 16; k++)); do
-		jq -e -n '[inputs.event | select(.event == "link" and .host == "h1" and .state != "UP")] | length > 0' "$work/monitor$k" >/dev/null || break
+		jq -e -n "[inputs.event | select(.event == \"link\" and .host == \"h1\")] | $1" "$work/monitor$k" >/dev/null || return 1
 	done
-	[ $k = 16 ] || { u fabric link set Switch1/1 up; return 1; } # a client that was not there yet hears of the next time
 }
-check "16 clients of monitor hear of a link that goes down" eventually 10 hear
+hear_down() {
+	u fabric link set Switch1/1 down
+	all_heard 'any(.state != "UP")' || { u fabric link set Switch1/1 up; return 1; } # a client that was not there yet hears of the next time
+}
+check "16 clients of monitor hear of a link that goes down" eventually 10 hear_down
+u fabric link set Switch1/1 up
+check "and of its state and carrier when it is up again" eventually 10 all_heard '.[-1] | .state == "UP" and .carrier'
 kill "${monitors[@]}"
 wait "${monitors[@]}" 2>/dev/null
 lab_down

@@ -330,7 +330,7 @@ static void test_paths_are_listed(void **state)
 	get(&r, &w[0], 9);
 	get(&r, &w[1], 9);
 	seen = 0;
-	sac_path_some(r.sac, &(uint64_t){ 0 }, UINT32_MAX, look, &waiters);
+	sac_path_some(r.sac, &(uint64_t){ 0 }, &(unsigned int){ UINT32_MAX }, look, &waiters);
 	assert_int_equal(seen, 1);
 	assert_int_equal(waiters, 2);
 	sac_rig_fini(&r);
@@ -356,7 +356,7 @@ static void test_path_that_nobody_asks_for_is_freed(void **state)
 		sac_rig_run(&r, NS_SEC(10));
 	}
 	seen = 0;
-	sac_path_some(r.sac, &(uint64_t){ 0 }, UINT32_MAX, look, &waiters);
+	sac_path_some(r.sac, &(uint64_t){ 0 }, &(unsigned int){ UINT32_MAX }, look, &waiters);
 	assert_int_equal(seen, 1);
 	sac_rig_fini(&r);
 }

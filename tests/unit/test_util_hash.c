@@ -198,8 +198,11 @@ static void test_htab_some_visits_each_entry_once_while_others_come_and_go(void 
 		for (int i = 0; i < STAY; i++)
 			assert_int_equal(htab_add(&t, &items[i].link, prng_u64(&r)), 0);
 		while (more) {
+			unsigned int n = 10;
+
 			seen.n = 0;
-			more = htab_some(&t, &at, 10, see, &seen);
+			more = htab_some(&t, &at, &n, see, &seen);
+			assert_true(!more || n == 0);
 			assert_in_range(seen.n, 0, 40);
 			for (uint32_t k = prng_below(&r, 200); k; k--) {
 				uint32_t i = STAY + prng_below(&r, ALL - STAY);
@@ -224,15 +227,18 @@ static void test_htab_some_ends_after_many_empty_buckets(void **state)
 	static struct seen seen;
 	struct htab t = { 0 };
 	uint64_t at = 0;
-	unsigned int calls = 1;
+	unsigned int calls = 1, n = 5;
 
-	assert_false(htab_some(&t, &at, 1, see, &seen));
+	assert_false(htab_some(&t, &at, &n, see, &seen));
+	assert_int_equal(n, 4); /* an empty table is not free either */
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
 		assert_int_equal(htab_add(&t, &items[i].link, i), 0);
 	for (size_t i = 1; i < ARRAY_SIZE(items); i++)
 		htab_del(&t, &items[i].link);
-	while (htab_some(&t, &at, 1, see, &seen))
+	while (n = 1, htab_some(&t, &at, &n, see, &seen)) {
+		assert_int_equal(n, 0);
 		calls++;
+	}
 	assert_int_equal(seen.n, 1);
 	assert_in_range(calls, 4096 / 16, 4096 / 16 + 2);
 	htab_fini(&t);
