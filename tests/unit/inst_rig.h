@@ -7,7 +7,7 @@
 #include "inst/inst.h"
 
 /*
- * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 16 buffers. The
+ * inst_rig_init() - Make an empty instance with a pool of 4096 descriptors and 64 buffers. The
  * instance's .loop.now is the virtual time. Return: 0, or -1 if memory or file descriptors ran out
  */
 static inline int inst_rig_init(struct inst *in)
@@ -21,7 +21,7 @@ static inline int inst_rig_init(struct inst *in)
 	 * than any uptime, so that no timer for a virtual time is due by the real clock.
 	 */
 	in->loop.now = NS_SEC(1000000000);
-	in->pool = pkt_pool_create(4096, 16);
+	in->pool = pkt_pool_create(4096, 64);
 	return in->pool ? 0 : -1;
 }
 

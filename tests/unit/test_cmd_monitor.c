@@ -164,9 +164,7 @@ static void test_monitor_tells_of_managers_that_come_and_go(void **state)
 	assert_null(cmd_rig_collect(r, rows));
 	assert_string_equal(cmd_row_str(cmd_row_with(rows, "port", "Switch1/0"), "event"), "sm");
 	assert_true(cmd_rows_count(rows, "port", "Switch2/0") >= 2);
-	/* The pool of the rig is too small for two sweeps at a time. No other counter grew, none of a new manager either. */
-	assert_int_equal(cmd_rows_count(rows, "event", "drop"),
-			 cmd_rows_count(rows, "counter", "drop_no_mem"));
+	assert_int_equal(cmd_rows_count(rows, "event", "drop"), 0);
 
 	json_array_clear(rows);
 	fab_sm_stop(fab_sm_at(f, at), r->now);
