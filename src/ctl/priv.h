@@ -66,8 +66,7 @@ struct ctl_turns {
 struct ctl_drops {
 	struct list clients; /* list of struct mon_drops */
 	struct timer timer; /* armed while there are clients */
-	struct ctl_drop
-		*was; /* the drop counters at the last reading, in the order of stats_each() */
+	struct ctl_drop *was; /* drop counters at the last reading, in the order of stats_each() */
 	size_t n, cap, at; /* number of counters; room for counters; place of a reading in them */
 	ns_t now; /* time of the reading */
 };

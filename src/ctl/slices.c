@@ -5,8 +5,7 @@
 
 #define SLICE 64 /* entries of a table whose rows are sent without a pause */
 #define PERIOD NS_MSEC(2) /* time from the begin of a slice to the begin of the next one */
-#define UNREAD_MAX \
-	(1u << 20) /* octets that a client may have left unread before it gets more rows */
+#define UNREAD_MAX (1u << 20) /* octets; a client that has left more unread gets no rows */
 
 /* Returns the answer that has waited longest among those whose clients read; NULL if there is none. */
 static struct ctl_slices *next_answer(struct ctl_turns *t)
@@ -24,38 +23,32 @@ static void send_slice(struct ctl_turns *t, struct ctl_slices *s, ns_t now)
 	bool more;
 
 	list_del(&s->link);
-	list_add_tail(&t->answers, &s->link);
 	s->hold.req.now = now;
 	more = s->some(s, SLICE);
 	ctl_flush(&s->hold.req);
 	if (more)
-		return;
-	list_del(&s->link);
-	s->done(s);
+		list_add_tail(&t->answers, &s->link);
+	else
+		s->done(s);
 }
 
-static void turn(struct ctl_turns *t, struct timers *timers, ns_t now)
+static void turn(struct timer *timer, ns_t now)
 {
+	struct ctl *ctl = container_of(timer, struct ctl, slices.timer);
+	struct ctl_turns *t = &ctl->slices;
 	struct ctl_slices *s = next_answer(t);
 
 	t->next = now + PERIOD;
 	if (s)
 		send_slice(t, s, now);
 	if (!list_empty(&t->answers))
-		timer_arm(timers, &t->timer, t->next);
-}
-
-static void on_turn(struct timer *timer, ns_t now)
-{
-	struct ctl *ctl = container_of(timer, struct ctl, slices.timer);
-
-	turn(&ctl->slices, &ctl->in->loop.timers, now);
+		timer_arm(&ctl->in->loop.timers, timer, t->next);
 }
 
 void ctl_turns_init(struct ctl_turns *t)
 {
 	list_init(&t->answers);
-	timer_init(&t->timer, on_turn);
+	timer_init(&t->timer, turn);
 }
 
 void ctl_slices_hold(struct ctl_slices *s, struct ctl_req *r, void (*gone)(struct ctl_hold *h))
@@ -69,15 +62,14 @@ void ctl_slices_hold(struct ctl_slices *s, struct ctl_req *r, void (*gone)(struc
 void ctl_slices_begin(struct ctl_slices *s, ns_t now)
 {
 	struct ctl_turns *t = &s->ctl->slices;
-	struct timers *timers = &s->ctl->in->loop.timers;
 
 	list_add_tail(&t->answers, &s->link);
 	if (timer_armed(&t->timer))
 		return;
 	if (now >= t->next)
-		turn(t, timers, now);
+		turn(&t->timer, now);
 	else
-		timer_arm(timers, &t->timer, t->next);
+		timer_arm(&s->ctl->in->loop.timers, &t->timer, t->next);
 }
 
 void ctl_slices_stop(struct ctl_slices *s)

@@ -15,7 +15,10 @@
 /* An answer that is sent in slices. The command sets .some and .done before ctl_slices_hold(). */
 struct ctl_slices {
 	struct ctl_hold hold;
-	/* Sends the rows of about @n entries of a table; many free places count as an entry. Return: false if no entries are left */
+	/*
+	 * Sends the rows of about @n entries of a table; many free places count as an entry. Return:
+	 * false if no entries are left
+	 */
 	bool (*some)(struct ctl_slices *s, unsigned int n);
 	/* Called when no entries are left; ends the answer, or prepares another table */
 	void (*done)(struct ctl_slices *s);
